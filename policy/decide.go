@@ -94,7 +94,7 @@ func (d *decider) mayBreak(scopes []Scope, least Verdict) error {
 	}
 	for _, c := range d.commands {
 		for _, r := range strict {
-			named := func(a Rule) bool { return a.appliesToCommand(c) && r.mayApplyTo(a.asCommand()) }
+			named := func(a Rule) bool { return a.appliesToCommand(c) && r.isNamedBy(a.asCommand()) }
 			if r.mayApplyTo(c) && !slices.ContainsFunc(allowed, named) {
 				return fmt.Errorf("it may do what the rule for %q does not allow", r.Command)
 			}

@@ -248,6 +248,38 @@ func TestABroaderRuleAllowsNoCommandThatARuleMayDeny(t *testing.T) {
 	}
 }
 
+// The words that a rule denies can be hidden: in a word that is not known, in quotes of an inner shell, or in the input
+// of a program that starts what it reads. A broader rule must not allow such a command.
+func TestABroaderRuleAllowsNoCommandWhoseWordsAreHidden(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	rules := []Scope{user("", Rule{Tool: "Bash", Verdict: Allow}, rule("git push *", Deny))}
+	for line, want := range map[string]Verdict{
+		`git -C /x "$(echo push)"`: Ask, `git --no-pager "$X" x`: Ask, `env "$(echo git)" push`: Ask,
+		`sudo -u me git "$X"`: Ask, `git log "$X"`: Ask,
+		`sh -c "$(cat a.go)"`: Ask, `eval "$X"`: Ask, `ssh host "$X"`: Ask,
+		`sh -c 'g\it push'`: Ask, `bash -c "g''it push"`: Ask, `eval 'x=git; $x push'`: Ask, `sh -c 'git pu*'`: Ask,
+		`env sh -c 'gi"t" push'`: Ask, `sh -c 'git {push,x}'`: Ask,
+		"echo git push | sh": Ask, "cat a.go | bash -s": Ask, "env sh": Ask, "bash <<E\ngit push\nE": Ask,
+		"echo push | xargs git": Ask, "parallel git ::: push": Ask,
+		"npx git push": Ask, "pkexec git push": Ask, "python3 -c 'import os; os.system(\"git push\")'": Ask,
+		`awk 'BEGIN { system("git push") }'`: Ask,
+		`make "$X"`:                          Allow, "sh build.sh": Allow, "sh -c 'git status; ls'": Allow,
+		"echo a.go | xargs cat": Allow, `timeout 3 make "$X"`: Allow, `find . -name '*.go' -printf '%f\n'`: Allow,
+		`env X=y make "a b"`: Allow,
+	} {
+		q := Request{Tool: "Bash", Category: Execute, Command: line, Shell: commandline.Bash, Dir: w.Root}
+		if got := Decide(rules, nil, w, q); got.Verdict != want {
+			t.Errorf("%s: %+v, want %s", line, got, want)
+		}
+	}
+	q := Request{Tool: "Bash", Category: Execute, Command: "ls | xargs cat", Shell: commandline.Bash, Dir: w.Root}
+	oneWord := []Scope{user("", Rule{Tool: "Bash", Verdict: Allow}, rule("rm *", Deny))}
+	if got := Decide(oneWord, nil, w, q); got.Verdict != Allow {
+		t.Errorf("the words that xargs adds count as a program: %+v", got)
+	}
+}
+
 // If Coleo cannot find the commands of a line, a rule may deny one of them. So a grant of the tool does not allow
 // the line.
 func TestAGrantAllowsNothingThatARuleMayDeny(t *testing.T) {

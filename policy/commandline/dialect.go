@@ -1,6 +1,7 @@
 package commandline
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,9 +38,18 @@ func checkDialect(line string, shell Shell) error {
 		return unclear("the line has the character # and continues after a backslash")
 	case strings.Contains(line, "$\\\n"):
 		return unclear("the line continues between a $ and what follows it") // for a shell, the two belong together
+	case joined.MatchString(line):
+		return unclear("the line continues after a backslash between two signs") // a shell reads ( and ( as ((
 	}
 	return nil
 }
+
+// joined matches a backslash at the end of a row if a shell could read what is before and behind it as one sign.
+// Two letters, or a blank on one side, cannot become a sign.
+var joined = func() *regexp.Regexp {
+	const word, blank = `A-Za-z0-9_./,:@%+\-`, ` \t\n`
+	return regexp.MustCompile(`[^` + word + blank + `]\\\n[^` + blank + `]|[^` + blank + `]\\\n[^` + word + blank + `]`)
+}()
 
 // checkZsh refuses every character whose meaning differs between zsh and bash, even within
 // quotes.

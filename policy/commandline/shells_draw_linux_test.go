@@ -49,11 +49,13 @@ var good = []string{"a", "a b", "a x; b", "a\nb x", "a | b", "a && b", "a || b",
 	"[ -f a ] && b", "test ! -f a.go || b", "echo a | b | a", "a | b\na && b", "a &&\nb", "a |\nb", "a |\n\nb",
 	"if a; then (b); fi; b", "! a | b; x", "{ a\nb\n}", "(a\nb\n)", "a;", "a #", "a x#y", "a ''", "a \"\" x",
 	"''a b", "a 1>/dev/null 2>&1", "a 2 >/dev/null b", "a a\tb", "for x in a b\ndo\nif a $x\nthen b; fi\ndone",
+	"(a '$(b)')", "a \"$(a '$(b)')\"", "a \"$( (a '$(b)') )\"", "( (a '`b`'); a )", "a '\"$(b)'",
 	"a \"$(for x in a; do b; done)\"", "a \"$(if a; then b; fi)\"", "a .e* -x", "a ??"}
 
 // known lists lines that Parse once understood wrongly. The test runs them first, and also changes them.
 var known = []string{"a # \\\nb", "a $\\\n*", "a <<'E'#x\nx\nE#x\nb\nE", "x=1 <a.go", "a [\"a\"]", "a $!",
-	"a \"$@\"", "a .*", "a ??", "coproc a", "time b", "LC_ALL+= a"}
+	"a \"$@\"", "a .*", "a ??", "coproc a", "time b", "LC_ALL+= a",
+	"(\\\n(a '$(b)'))", "a \"$(\\\n(a '$(b)'))\""}
 
 // partOf matches the parts of a good line. A redirection to /dev/null stays whole.
 var partOf = regexp.MustCompile(`(?s)>/dev/null |<<-?|&&|\|\||\$[({]|\.?\w+|.`)

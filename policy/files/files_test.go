@@ -1,9 +1,11 @@
 package files
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"coleo.dev"
@@ -166,5 +168,39 @@ func TestAProjectIsFoundThroughALink(t *testing.T) {
 	p.check(os.Symlink(filepath.Join(p.project, "inner"), link))
 	if got := p.scopes(link); len(got) != 3 {
 		t.Errorf("%d scopes by a link, want 3", len(got))
+	}
+}
+
+// Two commands can change the list of trusted files at the same moment. If a change were lost, rules would still allow
+// although the user has ended the trust in them.
+func TestTwoChangesOfTheTrustBothCount(t *testing.T) {
+	t.Parallel()
+	list := List(filepath.Join(t.TempDir(), "trust.json"))
+	const projects = 20
+	of := func(n int) string { return fmt.Sprintf("/project%d/.coleo/policy.toml", n) }
+	for n := range projects / 2 {
+		if err := list.Set(of(n), "hash"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var running sync.WaitGroup
+	for n := range projects {
+		running.Go(func() {
+			err := error(nil)
+			if n < projects/2 {
+				err = list.Forget(of(n))
+			} else {
+				err = list.Set(of(n), "hash")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	for n := range projects {
+		if hash, err := list.Hash(of(n)); err != nil || (hash != "") != (n >= projects/2) {
+			t.Errorf("project %d has the trusted hash %q, %v", n, hash, err)
+		}
 	}
 }

@@ -95,6 +95,11 @@ func (p Paths) Give(g Grant, now time.Time) error {
 		return coleo.Errorf(coleo.EInvalid, "a grant lasts for up to %d days: write a rule for longer times",
 			int(MaxGrant/(24*time.Hour)))
 	}
+	unlock, err := lock(p.GrantFile)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	list, err := p.Grants(now)
 	if err != nil {
 		return err
@@ -107,6 +112,11 @@ func (p Paths) Give(g Grant, now time.Time) error {
 
 // Revoke removes the grant with the given id. If there is none, the error is ENotFound.
 func (p Paths) Revoke(id string, now time.Time) error {
+	unlock, err := lock(p.GrantFile)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	list, err := p.Grants(now)
 	if err != nil {
 		return err

@@ -1,7 +1,10 @@
 package files
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,5 +64,61 @@ func TestAWrongGrantIsRefused(t *testing.T) {
 	p.write(p.GrantFile, `[{"id":"g1","command":"make","ends":"2999-01-01T00:00:00Z"}]`)
 	if list, err := p.Grants(now); err == nil {
 		t.Errorf("a file with a grant for each arm: %+v", list)
+	}
+}
+
+// Two commands can change the grants at the same moment. If a change were lost, a revoked grant would still allow.
+func TestTwoChangesOfTheGrantsBothCount(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.GrantFile = filepath.Join(p.dir, "grants.json")
+	now := time.Now()
+	const grants = 20
+	of := func(n int) Grant {
+		return Grant{ID: fmt.Sprint("g", n), Arm: "arm-1", Command: "make *", Made: now, Ends: now.Add(time.Hour)}
+	}
+	for n := range grants / 2 {
+		p.check(p.Give(of(n), now))
+	}
+	var running sync.WaitGroup
+	for n := range grants {
+		running.Go(func() {
+			err := error(nil)
+			if n < grants/2 {
+				err = p.Revoke(of(n).ID, now)
+			} else {
+				err = p.Give(of(n), now)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	list, err := p.Grants(now)
+	p.check(err)
+	for _, g := range list {
+		if len(g.ID) == len("g1") {
+			t.Errorf("%s is revoked, and still granted", g.ID)
+		}
+	}
+	if len(list) != grants/2 {
+		t.Errorf("%d grants are left, want %d", len(list), grants/2)
+	}
+}
+
+// A file that is too large to be read would make the policy ask about everything, and nobody could revoke a grant.
+func TestAGrantForWhichTheFileHasNoRoomIsRefused(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.GrantFile = filepath.Join(p.dir, "grants.json")
+	now := time.Now()
+	g := Grant{ID: "g1", Arm: "arm-1", Command: strings.Repeat("x", MaxSize*2/3), Made: now, Ends: now.Add(time.Hour)}
+	p.check(p.Give(g, now))
+	if err := p.Give(g, now); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("a grant for which the file has no room: %v", err)
+	}
+	if list, err := p.Grants(now); err != nil || len(list) != 1 {
+		t.Errorf("afterwards there are %d grants, %v", len(list), err)
 	}
 }

@@ -89,8 +89,14 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.changeTrust(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// changeTrust reads the list of trusted files, passes it to `fn`, and writes the changed list.
+// changeTrust reads the list of trusted files, passes it to `fn`, and writes the changed list. If several processes
+// call changeTrust, they do so one after another.
 func (p Paths) changeTrust(fn func(map[string]string)) error {
+	unlock, err := lock(p.TrustFile)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	trusted, err := p.readTrusted()
 	if err != nil {
 		return err
@@ -99,11 +105,24 @@ func (p Paths) changeTrust(fn func(map[string]string)) error {
 	return writeJSON(p.TrustFile, trusted)
 }
 
-// writeJSON replaces the content of a file with the given value in JSON. Only the user can read the file.
+// lock locks a file for a change, so that no change of another process is lost. A lost change could keep a grant or a
+// trust that the user has ended.
+func lock(path string) (unlock func(), err error) {
+	if path == "" {
+		return nil, coleo.Errorf(coleo.ENotFound, "there is no file of the policy: nothing was changed")
+	}
+	return wholefile.Lock(path + ".lock")
+}
+
+// writeJSON replaces the content of a file with the given value in JSON. Only the user can read the file. The error is
+// EConflict if nobody could read the file again, because it would be too large.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
+	}
+	if len(data) >= MaxSize {
+		return coleo.Errorf(coleo.EConflict, "%s would have more than %d bytes: nothing was changed", path, MaxSize)
 	}
 	return wholefile.Replace(path, append(data, '\n'), wholefile.OwnerOnly)
 }

@@ -113,9 +113,17 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // diffFolders checks all files below the folders that diff compares. Without -r, this check is stricter than
-// necessary, because diff then reads only the files directly in the folders.
+// necessary, because diff then reads only the files directly in the folders. If one of the two is a file, diff reads
+// the file with this name in the other one, even if it is excluded.
 func diffFolders(w Workspace, dir string, a arguments) error {
 	excluded := slices.Concat(a.values["x"], a.values["exclude"])
+	isFile := func(path commandline.Word) bool {
+		resolved, err := w.readable(dir, path.Text)
+		return err != nil || !w.Machine.IsFolder(resolved)
+	}
+	if slices.ContainsFunc(a.operands, isFile) {
+		excluded = nil
+	}
 	s := everything
 	s.links, s.folderLinks = true, true
 	s.leaves = func(name string, _ bool) bool { return plainName.MatchString(name) && slices.Contains(excluded, name) }
@@ -145,7 +153,7 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	s.links = true // the greps of BusyBox and toybox follow links
 	s.leaves = func(name string, folder bool) bool {
 		if folder {
-			return slices.Contains(a.values["exclude-dir"], name)
+			return plainName.MatchString(name) && slices.Contains(a.values["exclude-dir"], name)
 		}
 		return len(included) > 0 && !slices.ContainsFunc(included, func(glob string) bool { return canMatch(glob, name) })
 	}

@@ -118,6 +118,9 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		if !isTracked || w.Machine.IsFolder(resolved) {
 			return fmt.Errorf("%s can be or can have been a folder with private files: git's index has no such file", path.Text)
 		}
+		if !ofFile.MatchString(filepath.Base(path.Text)) {
+			return fmt.Errorf("%s can have been a folder with private files: its name has no ending", path.Text)
+		}
 	}
 	if a.given["follow"] && a.showsContent(c) {
 		return fmt.Errorf("--follow shows files under their earlier names")
@@ -242,6 +245,10 @@ var (
 	// blank can stand between % and G.
 	startsGPG = regexp.MustCompile(`%[-+ ]*[G(]`)
 	revision  = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
+	// ofFile matches a name that a folder hardly ever has: one with an ending, or the usual name of a file. An earlier
+	// commit can have a folder with the name of a file of the index, and a log would show the files in this folder.
+	ofFile = regexp.MustCompile(`(?i)[^.]\.[a-z0-9_+-]+$|^(make|docker|gem|rake|proc|brew|jenkins|vagrant)file$|` +
+		`^(licen[cs]e|copying|notice|readme|changelog|changes|news|authors|contributors|codeowners|version|todo)$`)
 	// plainFile matches a path that contains no special characters of git's patterns.
 	plainFile = regexp.MustCompile(`^[A-Za-z0-9_./ +@,-]+$`)
 )

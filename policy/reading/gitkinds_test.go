@@ -147,6 +147,17 @@ func TestALogNeedsAFileOfTheIndex(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
+	w.place(t, filepath.Join(w.Root, "Makefile"), "all:\n")
+	w.git(t, "add", "deploy", "Makefile") // the index has the file, and the earlier folder is still in the history
+	for _, line := range []string{"git log -p -- deploy", "git log -p -- a.go ./deploy", "git show HEAD -- deploy",
+		"git diff HEAD~1 HEAD -- deploy"} {
+		if w.bash(line) == nil {
+			t.Errorf("%q is allowed beside a file of the index", line)
+		}
+	}
+	if err := w.bash("git log -p -- Makefile"); err != nil {
+		t.Errorf("a usual name of a file: %v", err)
+	}
 }
 
 // TestAPipeOfAttributesIsSeen makes .gitattributes a named pipe. The judge must refuse, because git would wait

@@ -264,6 +264,9 @@ var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
 // mostLines is the largest number of lines that seq may print.
 const mostLines = 1_000_000
 
+// mostBetween is the largest size of the text that seq may print for each number, in bytes.
+const mostBetween = 100
+
 // shortSequence refuses large numbers, many steps, and steps of zero, because seq would then print a very long or
 // endless sequence.
 func shortSequence(_ Workspace, _ string, a arguments) error {
@@ -278,9 +281,9 @@ func shortSequence(_ Workspace, _ string, a arguments) error {
 	if len(numbers) == 3 && (numbers[1] == 0 || math.Abs((numbers[2]-numbers[0])/numbers[1]) > mostLines) {
 		return fmt.Errorf("the sequence is endless or very long")
 	}
-	for _, format := range a.values["f"] {
-		if wideSequence.MatchString(format) {
-			return fmt.Errorf("%s makes every line very long", printable.Shortened(format))
+	for _, text := range slices.Concat(a.values["f"], a.values["s"]) {
+		if wideSequence.MatchString(text) || len(text) > mostBetween {
+			return fmt.Errorf("%s makes every line very long", printable.Shortened(text))
 		}
 	}
 	return nil

@@ -40,8 +40,8 @@ type turn struct {
 type tool struct {
 	at     time.Time
 	name   string
-	input  json.RawMessage
-	folder string // the folder in which the tool works; "" if the hook does not report it
+	input  json.RawMessage // nil if the report does not contain the input, because it is too large
+	folder string          // the folder in which the tool works; "" if the hook does not report it
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
@@ -61,6 +61,9 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	detail := l.Text(rep.Detail)
 	if tool := l.Text(rep.Tool); tool != "" {
 		detail = tool
+		if rep.Input == "" && coleo.State(rep.State) == coleo.Processing {
+			r.noteEnd(tool)
+		}
 	}
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
@@ -127,8 +130,8 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 			ended.answer, ended.over = l.Text(rep.Answer), true
 		}
 	}
-	if input := l.Payload[rep.Input]; rep.Input != "" && len(input) > 0 {
-		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), input, l.Text(rep.Folder)})
+	if rep.Input != "" {
+		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), l.Payload[rep.Input], l.Text(rep.Folder)})
 	}
 	return ended
 }

@@ -20,20 +20,28 @@ const maxSubject = 16 << 10
 
 // completeSubject completes the subject of an approval, such as a command, if the screen shows only a part
 // of it. The new subject is the tool's input as the hook reported it. This input must contain the visible
-// rows of the old subject.
+// rows of the old subject. If the inputs of different calls contain them, the subject stays as it is.
 func (r *Reader) completeSubject(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
 	}
-	for i := len(r.hook.tools) - 1; i >= 0; i-- {
-		c := r.hook.tools[i]
+	whole := ""
+	for _, c := range r.hook.tools {
 		text, values := c.subject()
-		if len(text) <= maxSubject && v.SubjectIsPartOf(values) {
-			full := *v.Dialog // a copy, because the reading may contain the same pointer
-			full.Subject, full.Truncated = text, false
-			v.Dialog = &full
+		switch {
+		case c.input == nil && r.isUnknown(c, *v):
+			return // the dialog can be about this call
+		case !v.SubjectIsPartOf(values):
+		case len(text) > maxSubject || whole != "" && text != whole:
 			return
+		default:
+			whole = text
 		}
+	}
+	if whole != "" {
+		full := *v.Dialog // a copy, because the reading may contain the same pointer
+		full.Subject, full.Truncated = whole, false
+		v.Dialog = &full
 	}
 }
 
@@ -90,7 +98,8 @@ func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) 
 
 // AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
 // call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
-// reported call fits the dialog, or if several different calls fit.
+// reported call fits the dialog, if several different calls fit, or if the dialog can be about a call
+// that Coleo does not know.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {
@@ -107,6 +116,10 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	}
 	var found []coleo.ToolRequest
 	for _, c := range r.hook.tools {
+		if r.isUnknown(c, v) {
+			return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
+				"no call is certain: the dialog can be about a call of %s that Coleo cannot read", oneLine(c.name))
+		}
 		q, err := r.requestOf(c, v)
 		if err != nil {
 			return coleo.ToolRequest{}, err
@@ -124,6 +137,31 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	}
 	return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "%d different calls fit what the dialog shows",
 		len(found))
+}
+
+// isUnknown reports whether the dialog can be about a call of which Coleo does not know what its dialog shows. The
+// policy does not know the call's tool, or the report has no room for the call's input.
+func (r *Reader) isUnknown(c tool, v rules.Verdict) bool {
+	if _, isQuiet := r.spec.QuietTools[c.name]; isQuiet {
+		return false
+	}
+	t := r.spec.Policy.Tool(c.name)
+	return t == nil || c.input == nil && v.MayAskAbout(t)
+}
+
+// noteEnd forgets the oldest call of a tool that the policy does not know, because a report shows that a call of the
+// tool has ended. So the policy can decide again.
+func (r *Reader) noteEnd(name string) {
+	if r.spec.Policy.Tool(name) != nil {
+		return
+	}
+	for _, oldest := range r.hook.tools {
+		if oldest.name == name {
+			isSame := func(c tool) bool { return c.name == name && bytes.Equal(c.input, oldest.input) }
+			r.hook.tools = slices.DeleteFunc(slices.Clone(r.hook.tools), isSame) // reported before it ran and before it asked
+			return
+		}
+	}
 }
 
 // requestOf returns the reported call `c` if the dialog of the verdict asks about it, and nil otherwise.

@@ -188,28 +188,60 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 	for _, shown := range t.Shows {
 		texts = append(texts, textInputs[shown])
 	}
-	var rows strings.Builder
-	for _, row := range v.subject {
-		if v.CutOff() {
+	return t.fits(v.subject, squeeze(strings.Join(texts, "")), v.CutOff())
+}
+
+// fits reports whether the rows of a subject show the text `want`, or a part of it if isCut is true. The model can
+// write a text that looks like a row of the agent CLI. So each row that matches t.Rows counts in two ways: as such
+// a row, and as a part of the text.
+func (t *PolicyTool) fits(subject []string, want string, isCut bool) bool {
+	anywhere := isCut               // no row so far shows a text, so the next one can begin anywhere in `want`
+	ends := map[int]bool{0: !isCut} // the offsets in `want` at which the rows so far can end
+	showsText := false
+	for _, row := range subject {
+		if isCut {
 			row = strings.Trim(row, boxDrawing+"…")
 		}
+		whole, bare := squeeze(row), squeeze(row)
 		if t.rows != nil {
-			row = t.rows.ReplaceAllString(row, "")
+			bare = squeeze(t.rows.ReplaceAllString(row, ""))
 		}
-		rows.WriteString(row)
+		showsText = showsText || bare != ""
+		next := map[int]bool{}
+		for _, text := range []string{whole, bare} {
+			for at, isEnd := range ends {
+				if isEnd && strings.HasPrefix(want[at:], text) {
+					next[at+len(text)] = true
+				}
+			}
+			for at := 0; anywhere && text != "" && strings.Contains(want[at:], text); at++ {
+				at += strings.Index(want[at:], text)
+				next[at+len(text)] = true
+			}
+		}
+		ends, anywhere = next, anywhere && bare == ""
 	}
-	onScreen, want := squeeze(rows.String()), squeeze(strings.Join(texts, ""))
-	if v.CutOff() {
-		return onScreen != "" && strings.Contains(want, onScreen)
+	if isCut {
+		return showsText && len(ends) > 0
 	}
-	return onScreen != "" && onScreen == want
+	return want != "" && ends[len(want)]
+}
+
+// MayAskAbout reports whether the dialog can ask about a call of the tool t, whatever the call's inputs are.
+func (v Verdict) MayAskAbout(t *PolicyTool) bool {
+	return t.about == nil || v.Dialog != nil && t.about.MatchString(v.text())
+}
+
+// text returns the title and the rows of the subject.
+func (v Verdict) text() string {
+	return strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n")
 }
 
 // describesCall reports whether the dialog's text matches the pattern and fits the call. Each group
 // with the name of an input must match the end of that input. The group "tool" must match a part of
 // the tool's name.
 func (v Verdict) describesCall(about *regexp.Regexp, name string, inputs map[string]string) bool {
-	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
+	m := about.FindStringSubmatch(v.text())
 	if m == nil {
 		return false
 	}
