@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"unicode/utf8"
 
@@ -35,6 +36,9 @@ const auditPage = 100
 // commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
+// typesPrompt contains the commands that type a prompt. Their errors say whether the prompt was delivered.
+var typesPrompt = map[string]bool{"prompt-arm": true, "steer-arm": true, "compact-arm": true}
+
 // auditDetail returns the arm that a request names, or "" if the request names none. It also
 // returns a value that describes the request. The audit stores this value as JSON.
 type auditDetail[I any] func(*I) (arm string, detail any)
@@ -48,6 +52,10 @@ func withAudit[I, O any](s *Server, command string, f func(context.Context, *I) 
 		arm, detail := detailOf(in)
 		end, err := s.audit(ctx, command, arm, detail)
 		if err != nil {
+			var e *coleo.Error
+			if typesPrompt[command] && errors.As(err, &e) {
+				e.Delivered = new(bool) // false: the agent CLI has not received the prompt
+			}
 			return nil, err
 		}
 		out, err := f(ctx, in)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -80,6 +81,11 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); err == nil ||
 		!strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("an approval that cannot be written down: %v", err)
+	}
+	var refused *coleo.Error
+	_, err := client.Prompt(t.Context(), "a1", coleo.Prompt{Text: "hi"}, "")
+	if !errors.As(err, &refused) || refused.Delivered == nil || *refused.Delivered {
+		t.Errorf("a prompt that cannot be written down: %v; it must be known that it was not delivered", err)
 	}
 	if _, err := client.Interrupt(t.Context(), "a1"); err != nil || done != 1 {
 		t.Errorf("an interrupt: %v, %d calls", err, done)

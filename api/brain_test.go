@@ -271,7 +271,7 @@ func (b *scriptedBrain) WaitArm(ctx context.Context, _ string, states []coleo.St
 }
 
 func (b *scriptedBrain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
-	if run == "never" {
+	if run == "never-whole" {
 		<-ctx.Done()
 		return coleo.RunEnd{}, ctx.Err()
 	}

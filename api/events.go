@@ -74,7 +74,7 @@ type runInput struct {
 }
 
 type endInput struct {
-	Run     string `path:"run" doc:"Id of the run, which the receipt of the prompt contains"`
+	Run     string `path:"run" doc:"Id of the run, which the receipt of the prompt contains, or a unique beginning of it"`
 	Timeout string `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
 }
 
@@ -145,8 +145,13 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	if last := r.Header.Get(sse.LastID); last != "" {
 		f.After = last
 	}
-	f.Arm, f.Run = query.Get("arm")+r.PathValue("id"), query.Get("run")+r.PathValue("run")
-	news, err := s.brain.Follow(r.Context(), f, s.times.beat)
+	if f.Arm, f.Run = r.PathValue("id"), r.PathValue("run"); f.Arm == "" && f.Run == "" {
+		f.Arm, f.Run = query.Get("arm"), query.Get("run") // a page of the other two routes ignores these parameters too
+	}
+	// The brain restarts its interval after each event, also after one that the client has not asked for. With half
+	// of the time, a sign of life still comes in time.
+	interval := s.times.beat / 2
+	news, err := s.brain.Follow(r.Context(), f, interval)
 	if err != nil {
 		writeError(w, err)
 		return
@@ -160,7 +165,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	out := bufio.NewWriterSize(w, ioBuffer)
 	sent := time.Time{} // the time when `out` was last flushed
 	for u := range news {
-		if u.Event == nil && out.Buffered() == 0 && time.Since(sent) < s.times.beat {
+		if u.Event == nil && out.Buffered() == 0 && s.now().Sub(sent) < interval {
 			continue
 		}
 		m := sse.Message{ID: u.Cursor}
@@ -174,7 +179,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if u.Event == nil { // u only says that no event is waiting now, so that `out` can be flushed
-			if sent = time.Now(); out.Flush() != nil || control.Flush() != nil {
+			if sent = s.now(); out.Flush() != nil || control.Flush() != nil {
 				return
 			}
 		}
@@ -200,17 +205,31 @@ func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[wire.EndReply
 	if err != nil {
 		return nil, err
 	}
+	run, err := s.wholeRun(ctx, in.Run)
+	if err != nil {
+		return nil, err
+	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	end, err := s.brain.WaitRun(waiting, in.Run)
+	end, err := s.brain.WaitRun(waiting, run)
 	if !inTime(err) {
 		return nil, coleo.Errorf(coleo.ETimeout, "run %s did not end within %s", in.Run, limit.Round(time.Millisecond))
 	}
 	return &reply[wire.EndReply]{wire.EndReply{End: end}}, err
 }
 
+// wholeRun returns the id of the run whose id begins with the given text. If there is no such run, it returns the
+// text itself, because a queued prompt has an id before its run begins.
+func (s *Server) wholeRun(ctx context.Context, id string) (string, error) {
+	run, err := s.brain.FindRun(ctx, id)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return id, nil
+	}
+	return run.ID, err
+}
+
 type graphInput struct {
-	Run string `path:"run" doc:"Id of the run, which the receipt of the prompt contains"`
+	Run string `path:"run" doc:"Id of the run, which the receipt of the prompt contains, or a unique beginning of it"`
 }
 
 type whyInput struct {
@@ -220,7 +239,11 @@ type whyInput struct {
 }
 
 func (s *Server) graph(ctx context.Context, in *graphInput) (*reply[graph.Document], error) {
-	out, err := s.brain.Graph(ctx, in.Run)
+	run, err := s.wholeRun(ctx, in.Run)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.brain.Graph(ctx, run)
 	return &reply[graph.Document]{out}, err
 }
 

@@ -234,8 +234,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			u, err := c.Usage(ctx, "a1")
 			return fmt.Sprint(u.Total(), " ", u.Source), err
 		},
-		"a1 shown": func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
-		"run/1":    func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
+		"a1 shown":    func() (any, error) { s, err := c.Display(ctx, "octavia"); return s.Arm + " " + s.Text, err },
+		"run/1-whole": func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
 		"a1[a,b c&d] false true true p\xff 3": func() (any, error) {
 			n := 3
 			d, err := c.Diff(ctx, "a1", changes.DiffRequest{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)

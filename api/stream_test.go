@@ -47,6 +47,7 @@ func TestEventsAreFollowedByServerSentEvents(t *testing.T) {
 		{"/api/events?arm=a&run=r&kind=turn,usage&after=c", accept, "", "a|r|[turn usage]|c"},
 		{"/api/events?after=c&follow=true", "", "d", "||[]|d"},
 		{"/api/arms/octavia/events?from=now", accept, "", "octavia||[]|now"},
+		{"/api/arms/octavia/events?follow=true&arm=a&run=r", "", "", "octavia||[]|"},
 		{"/api/runs/r1/events?follow=true&kind=turn", "", "", "|r1|[turn]|"},
 		{"/api/runs/none/events", accept, "", "not_found"},
 		{"/api/runs/r1/events", "", "", `"next":"page"`},
@@ -105,6 +106,45 @@ func TestTheClientFollowsEvents(t *testing.T) {
 	for _, err := range c.FollowEvents(t.Context(), wire.EventFilter{Run: "none"}) {
 		if coleo.ErrorCode(err) != coleo.ENotFound {
 			t.Errorf("an unknown run = %v", err)
+		}
+	}
+}
+
+// TestASignOfLifeComesInTime: a follower gets a sign of life at least every times.beat, even if events that it did
+// not ask for arrive in between. Each such event makes the sequence yield a cursor, and restart its interval.
+func TestASignOfLifeComesInTime(t *testing.T) {
+	t.Parallel()
+	const beat = 15 * time.Second
+	for _, other := range []time.Duration{4 * time.Second, 14 * time.Second, beat - time.Nanosecond} {
+		clock := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		yielded := map[string]time.Time{} // the time of each cursor
+		s := newServer(t, &scriptedBrain{follow: func(_ context.Context, _ wire.EventFilter,
+			interval time.Duration) (iter.Seq[wire.Update], error) {
+			return func(yield func(wire.Update) bool) {
+				for n, pause := range []time.Duration{0, other, interval, interval, interval} {
+					clock = clock.Add(pause)
+					cursor := fmt.Sprint("z", n)
+					if yielded[cursor] = clock; !yield(wire.Update{Cursor: cursor}) {
+						return
+					}
+				}
+			}, nil
+		}})
+		s.now, s.times.beat = func() time.Time { return clock }, beat
+		_, body := ask(t, s.Handler(true), "GET", "/api/events?follow=true", "")
+		last := yielded["z0"]
+		for line := range strings.Lines(body) {
+			cursor, is := strings.CutPrefix(strings.TrimSpace(line), "id: ")
+			if !is {
+				continue
+			}
+			if gap := yielded[cursor].Sub(last); gap > beat {
+				t.Errorf("with another event after %s, %s is silent for %s", other, cursor, gap)
+			}
+			last = yielded[cursor]
+		}
+		if last == yielded["z0"] {
+			t.Errorf("with another event after %s, there is one sign of life: %q", other, body)
 		}
 	}
 }

@@ -313,15 +313,26 @@ func (c *Client) unreachableError(ctx context.Context, method string, err error)
 func promptTime(text string) time.Duration { return timelimit.Prompt(text) + answerMargin }
 
 // notDelivered sets Delivered to false in the error of a prompt that no server
-// received. It returns any other error unchanged.
+// received, or that serve refused before it asked a host agent. It returns any other error unchanged.
 func notDelivered(err error) error {
 	var u unsent
-	if !errors.As(err, &u) {
+	if errors.As(err, &u) {
+		marked := *u.because
+		marked.Delivered = new(bool)
+		return unsent{&marked}
+	}
+	var e *coleo.Error
+	if !errors.As(err, &e) || e.Delivered != nil {
 		return err
 	}
-	marked := *u.because
-	marked.Delivered = new(bool)
-	return unsent{&marked}
+	switch e.Code {
+	case coleo.EInvalid, coleo.EUnauthorized, coleo.EForbidden, coleo.ENotFound, coleo.EUnsupported:
+		marked := *e
+		marked.Delivered = new(bool)
+		return &marked
+	default: // a prompt with another error may have been delivered
+		return err
+	}
 }
 
 // spawnTime returns how long a client waits for the start of an arm.

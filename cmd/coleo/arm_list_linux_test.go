@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,9 +41,9 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { _ = term.Close(); <-read; _, _ = term.Wait() })
+	var last []string // the lines that the list showed last
 	shows := func(words ...string) {
 		t.Helper()
-		var last []string
 		until(t, "the list shows "+strings.Join(words, ", "), func() bool {
 			select {
 			case last = <-lines:
@@ -63,6 +64,20 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 	shows("needs you:")
 	f.must("arm", "deny", f.name)
 	shows("one", "idle")
+	f.spawnFake("two")
+	shows("one", "two")
+	f.check(term.Signal(syscall.SIGSTOP)) // as by Ctrl-Z; the list then misses what happens
+	f.must("down")
+	f.must("up")
+	f.must("arm", "kill", "two")
+	f.must("arm", "remove", "two")
+	f.check(term.Signal(syscall.SIGCONT))
+	f.asks("make all")
+	shows("needs you:")
+	until(t, "the list no longer shows the removed arm", func() bool {
+		shows("needs you:") // this reads the newest lines
+		return !strings.Contains(strings.Join(last, "\n"), "two")
+	})
 	_, err = term.Write([]byte("\x03"))
 	f.check(err)
 	<-read

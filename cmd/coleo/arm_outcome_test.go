@@ -89,6 +89,12 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 		*e.Delivered {
 		t.Errorf("a refused prompt: %+v, want that it was not delivered", e)
 	}
+	for _, refused := range [][]string{{f.name, ""}, {"nobody", "hello"}, {f.name, "hello", "--schema", "absent"}} {
+		r := f.run(append([]string{"--json", "arm", "prompt"}, refused...)...)
+		if !strings.Contains(r.err, `"delivered":false`) {
+			t.Errorf("%v\nwant that it was not delivered", r)
+		}
+	}
 	f.must("arm", "deny", f.name)
 	f.wait(f.name, coleo.Idle)
 	ends := f.events(f.name, coleo.EventRunEnd)

@@ -28,6 +28,18 @@ func TestM12FollowUpsAreQueuedListedAndSentInOrder(t *testing.T) {
 	f.must("arm", "follow-up", f.name, "say four")
 	f.must("arm", "queue", f.name, "edit", "2", "say other")
 	f.must("arm", "queue", f.name, "move", "3", "1")
+	f.must("arm", "queue", f.name, "remove", "4", "4")
+	file := f.path("notes.md")
+	f.write("notes.md", "notes")
+	f.must("arm", "follow-up", f.name, "say five", "--file", file)
+	f.must("arm", "queue", f.name, "edit", "4", "say six") // another text; the prompt must keep its file
+	if out := f.must("arm", "queue", f.name); !strings.Contains(out, "say six  ["+file+"]") {
+		t.Errorf("after another text for a prompt with a file, arm queue =\n%s", out)
+	}
+	f.must("arm", "queue", f.name, "edit", "4", "say six", "--file", f.path("work-one"))
+	if out := f.must("arm", "queue", f.name); !strings.Contains(out, "say six  ["+f.path("work-one")+"]") {
+		t.Errorf("with another file, arm queue =\n%s", out)
+	}
 	f.must("arm", "queue", f.name, "remove", "4")
 	if out := f.must("arm", "queue", f.name); !strings.Contains(out, "  1  ") || !strings.Contains(out, "say three") ||
 		!strings.Contains(out, first.ID[:8]+"  say one") {

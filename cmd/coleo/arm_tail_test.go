@@ -44,6 +44,13 @@ func TestM24ArmTailFollowsWhatAnArmSaysAndDoes(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Kind != coleo.EventRunEnd {
 		t.Errorf("the API has %+v for agent_end, %v", list, err)
 	}
+	f.asks("make test") // a dialog is a question too: without its line, nobody sees why the arm does nothing
+	until(t, "arm tail prints the dialog", func() bool { return strings.Contains(tail.text(), "Do you want to proceed?") })
+	f.must("arm", "deny", f.name)
+	until(t, "arm tail prints the answer", func() bool { return strings.Count(tail.text(), " run_end ") == 3 })
+	if text := tail.text(); strings.Count(text, " state ") != 1 || !strings.Contains(text, "make test") {
+		t.Errorf("arm tail prints\n%s", text)
+	}
 	f.fails(2, "arm", "tail", f.name, "--filter", "weather")
 	f.fails(2, "arm", "tail", f.name, "--all", "--filter", "run_end")
 	f.fails(4, "arm", "tail", "nobody")

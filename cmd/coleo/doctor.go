@@ -259,17 +259,35 @@ func checkArms(ctx context.Context, s setup.Setup) []finding {
 	var out []finding
 	for _, arm := range list {
 		if need, why := arm.Need(); need == coleo.NeedsYou && arm.State != coleo.WaitingApproval {
-			mend := "coleo arm recover " + arm.Name
-			if slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.ID == arm.AgentID && !h.Live }) {
-				mend = "coleo up" // only a running host agent can recover the arm
-			}
-			if arm.Runtime.Frozen {
-				mend = fmt.Sprintf("kill -CONT %d", arm.PID)
-			}
-			out = append(out, finding{Wrong: "arm " + arm.Name + ": " + why, Mend: mend})
+			out = append(out, finding{Wrong: "arm " + arm.Name + ": " + why, Mend: mendOfArm(arm, hosts)})
 		}
 	}
 	return out
+}
+
+// mendOfArm returns the command that helps an arm that needs the user. Its cases have the order of coleo.Arm.Need.
+func mendOfArm(arm coleo.Arm, hosts []coleo.HostInfo) string {
+	q := coleo.QueueState{}
+	if arm.Queue != nil {
+		q = *arm.Queue
+	}
+	switch r := arm.Runtime; {
+	case r.Frozen:
+		return fmt.Sprintf("kill -CONT %d", arm.PID)
+	case slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.ID == arm.AgentID && !h.Live }):
+		return "coleo up" // only a running host agent can help the arm
+	case len(arm.Suspensions) > 0:
+		return "coleo arm questions " + arm.Name
+	case r.State == coleo.HealthBlocked:
+	case q.Parked != nil && !q.Parked.ByItself():
+		return "coleo arm unpark " + arm.Name
+	case r.Stale || r.Display == coleo.DisplayStuck || arm.Status == coleo.StatusPlanningBlocked:
+	case q.Paused != "" && !q.ByHand:
+		return "coleo arm screen " + arm.Name + ", then coleo arm resume " + arm.Name
+	case q.Held != "":
+		return "coleo arm queue " + arm.Name
+	}
+	return "coleo arm recover " + arm.Name
 }
 
 func checkAgents(_ context.Context, s setup.Setup) []finding {

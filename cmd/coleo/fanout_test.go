@@ -220,3 +220,29 @@ func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 		t.Errorf("keep while one asks: %+v", e)
 	}
 }
+
+// TestASuccessorBelongsToItsFanOut: an arm of a fan-out can hand its task to a successor, also by itself at a limit.
+// The successor then does the task, so it must be compared, waited for and kept, together with the first arm. The
+// worktree belongs to the first arm.
+func TestASuccessorBelongsToItsFanOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	out := w.fanned(0, "-n", "2", "--harness", "fake", "-w", w.project(), "--wait", "say x")
+	first, other := out.Table[0], out.Table[1]
+	w.must("arm", "handover", first.Arm, "--to", "fake", "-n", "next")
+	if now := w.compared(out.ID, "--wait"); len(now) != 3 || now["next"].Runs != 1 || now["next"].Outcome != "finished" {
+		t.Errorf("after the hand-over: %+v", now)
+	}
+	if text := w.must("fan-out", "keep", out.ID, "next", "--force"); !strings.Contains(text, "kept     "+first.Worktree) {
+		t.Errorf("fan-out keep prints\n%s", text)
+	}
+	if now := w.compared(out.ID); len(now) != 2 || now["next"].Arm == "" || now[first.Arm].Arm == "" {
+		t.Errorf("at the end: %+v", now)
+	}
+	if _, err := os.Stat(first.Worktree); err != nil {
+		t.Errorf("the folder in which the successor works: %v", err)
+	}
+	if _, err := os.Stat(other.Worktree); err == nil {
+		t.Errorf("%s is still there", other.Worktree)
+	}
+}

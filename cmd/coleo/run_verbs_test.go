@@ -52,6 +52,12 @@ func TestRunsAreListedAndTold(t *testing.T) {
 	if followed := f.must("run", "events", id[:8], "--follow"); followed != out { // stops at the end of the run
 		t.Errorf("run events --follow says\n%s\nwithout --follow\n%s", followed, out)
 	}
+	var end struct{ Cursor string }
+	stored := strings.Split(strings.TrimSpace(f.must("--json", "run", "events", id)), "\n")
+	f.check(json.Unmarshal([]byte(stored[len(stored)-1]), &end))
+	if out := f.must("run", "events", id, "--follow", "--from", end.Cursor); out != "" { // the run has ended before
+		t.Errorf("run events --follow --from the end of the run says\n%s", out)
+	}
 	if out := f.must("run", "events", id, "-f", "--kind", "run_start"); strings.Count(out, "\n") != 1 {
 		t.Errorf("run events --follow --kind run_start says\n%s", out)
 	}

@@ -30,6 +30,10 @@ func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
 	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: already up\n") || r.err != "" {
 		t.Errorf("the second up: %v", r)
 	}
+	r = w.run("up", "--notify", "true") // serve, which already runs, does not get this command
+	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: already up\n") || !strings.Contains(r.err, "--notify") {
+		t.Errorf("up with a command that nobody runs: %v", r)
+	}
 	if w.onlyProcess("serve") != serve || w.onlyProcess("agent") != agent {
 		t.Error("the second up started something")
 	}

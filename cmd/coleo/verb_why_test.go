@@ -43,6 +43,12 @@ func TestG1AGraphOfARunOfARealProgram(t *testing.T) {
 			t.Errorf("run graph lacks %q:\n%s", want, text)
 		}
 	}
+	if out := f.must("run", "graph", run[:8]); out != text { // the list of runs shows this beginning of the id
+		t.Errorf("the beginning of the id leads to the graph\n%s\nwant\n%s", out, text)
+	}
+	if end, err := client.WaitRun(t.Context(), run[:8]); err != nil || end.Outcome != coleo.OutcomeFinished {
+		t.Errorf("the beginning of the id leads to the end %+v, %v", end, err)
+	}
 	if dot := f.must("run", "graph", run, "--format", "dot"); !strings.Contains(dot, `[label="answered"]`) {
 		t.Errorf("the graph as dot is\n%s", dot)
 	}

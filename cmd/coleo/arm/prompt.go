@@ -108,7 +108,7 @@ type deliveredPrompt struct {
 func prompt(c *cobra.Command, client *apiclient.Client, name string, words []string, f promptFlags) error {
 	p, err := f.prompt(c, words)
 	if err != nil {
-		return err
+		return withDelivered(err, false)
 	}
 	arm := lasting(c.Context(), client, name)
 	receipt, err := client.Prompt(c.Context(), arm.id, p, "")

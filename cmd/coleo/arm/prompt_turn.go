@@ -2,6 +2,7 @@ package arm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/checked"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/wire"
 )
 
 // This file waits for the turn of a prompt, for arm prompt --wait.
@@ -19,6 +21,11 @@ const (
 	parkedTime = 2 * time.Second
 	// parkedEvery is the time between two checks of whether the arm is parked.
 	parkedEvery = 50 * time.Millisecond
+	// policyTime is how long policyAnswers waits for the decision of an arm's policy. The answer of a policy takes
+	// at most 30 s.
+	policyTime = 40 * time.Second
+	// policyEvery is the time between two checks of what the policy has decided.
+	policyEvery = 100 * time.Millisecond
 )
 
 // Turn is the JSON output of arm prompt --wait, for a delivered prompt. If the prompt's turn has
@@ -33,7 +40,7 @@ type Turn struct {
 	coleo.RunEnd
 }
 
-// AwaitTurn waits until the turn of a delivered prompt ends or the arm shows a dialog. runID is the id
+// AwaitTurn waits until the turn of a delivered prompt ends or the arm asks a person. runID is the id
 // of the prompt's run. If limit is not 0, AwaitTurn waits at most that long. If the turn did not finish,
 // the error contains the reason.
 func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string, limit time.Duration) (Turn, error) {
@@ -51,7 +58,11 @@ func awaitTurn(ctx context.Context, client *apiclient.Client, on target, runID s
 	}
 	asking, ended := make(chan coleo.Arm, 1), make(chan error, 1)
 	go func() {
-		if arm, err := client.WaitArm(waiting, on.id, coleo.WaitingApproval); err == nil {
+		arm, err := client.WaitArm(waiting, on.id, coleo.WaitingApproval)
+		for err == nil && policyAnswers(waiting, client, arm) {
+			arm, err = client.WaitArm(waiting, on.id, coleo.WaitingApproval)
+		}
+		if err == nil {
 			asking <- arm
 		}
 	}()
@@ -83,7 +94,43 @@ func awaitTurn(ctx context.Context, client *apiclient.Client, on target, runID s
 				name, limit.Round(time.Millisecond), name)
 		}
 	}
-	return t, withDelivered(err)
+	return t, withDelivered(err, true)
+}
+
+// policyAnswers reports whether the dialog of an arm needs no person, because the arm's policy answers it, or because
+// it is gone. It waits for the policy's decision.
+func policyAnswers(ctx context.Context, client *apiclient.Client, arm coleo.Arm) bool {
+	d := arm.Dialog
+	if d == nil || d.Kind != coleo.DialogPermission || configOf(arm).Policy != coleo.PolicyRead {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, policyTime)
+	defer cancel()
+	f := wire.EventFilter{Arm: arm.ID, Kinds: []coleo.EventKind{coleo.EventPolicy}, Limit: eventPage}
+	for {
+		list, next, err := client.Events(ctx, f)
+		if err != nil {
+			return false
+		}
+		for _, e := range list {
+			var p coleo.PolicyDecision
+			if json.Unmarshal(e.Payload, &p) == nil && p.Dialog == d.Fingerprint {
+				return p.Applied
+			}
+		}
+		if f.After = next; len(list) > 0 {
+			continue
+		}
+		now, err := client.Arm(ctx, arm.ID)
+		if err != nil || now.Dialog == nil || now.Dialog.Fingerprint != d.Fingerprint {
+			return err == nil
+		}
+		select {
+		case <-time.After(policyEvery):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // awaitAnswer is like AwaitTurn, but also waits for further turns. There are further turns if the answer
@@ -103,7 +150,7 @@ func awaitAnswer(ctx context.Context, client *apiclient.Client, on target, run s
 		}
 		if run = t.Retry; run == "" {
 			return t, withDelivered(coleo.Errorf(coleo.EAnswerUnfit,
-				"the prompt was delivered, and its answer does not fit the schema: %s", t.Validated.Line()))
+				"the prompt was delivered, and its answer does not fit the schema: %s", t.Validated.Line()), true)
 		}
 	}
 }
@@ -150,14 +197,14 @@ func (t Turn) failure(name string) error {
 	return nil
 }
 
-// withDelivered returns err with a note that the prompt was delivered.
-func withDelivered(err error) error {
+// withDelivered returns err with a note whether the prompt was delivered.
+func withDelivered(err error, delivered bool) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	marked, yes := *e, true
-	marked.Delivered = &yes
+	marked := *e
+	marked.Delivered = &delivered
 	return &marked
 }
 
@@ -222,5 +269,5 @@ func ifServeEnded(ctx context.Context, name string, err error) error {
 		return err
 	}
 	return withDelivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve "+
-		"has ended: run 'coleo up', then 'coleo arm wait %s'", name))
+		"has ended: run 'coleo up', then 'coleo arm wait %s'", name), true)
 }

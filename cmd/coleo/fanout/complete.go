@@ -18,10 +18,8 @@ func IDs(ctx context.Context, s setup.Setup) []string {
 		return nil
 	}
 	var ids []string
-	for _, arm := range arms {
-		if id := arm.Labels[label]; id != "" && arm.ParentArmID == "" {
-			ids = append(ids, id)
-		}
+	for _, arm := range headsOf(arms) {
+		ids = append(ids, arm.Labels[label])
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -26,7 +26,8 @@ Nothing is removed while one of the others works or asks something, or while its
 worktree has unsaved work: changed, untracked or ignored files, commits, a stash. With
 --force, Coleo ends the others, and first keeps their work under a ref of the
 repository (refs/coleo/kept). 'coleo workspace restore ARM' restores it. The arm that
-you keep, its worktree and its subarms stay as they are.`
+you keep, its worktree and its subarms stay as they are. So do the arms from which it
+has got the task by a hand-over, or to which it has given the task.`
 
 // armRemoval is the result of the removal of one arm.
 type armRemoval struct {
@@ -77,23 +78,26 @@ type othersRemoval struct {
 	force   bool
 }
 
-// choose selects the arms to remove: all arms except the kept arm and its subarms. It puts arms
-// without their own worktree first, because such an arm may work in another arm's worktree.
+// choose selects the arms to remove: all arms except the kept arm, its subarms, and the arms before and after it in
+// hand-overs. The arm before it may own the worktree in which it works. choose puts arms without their own worktree
+// first, because such an arm may work in another arm's worktree.
 func (k *othersRemoval) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {
 		byID[arm.ID] = arm
 	}
-	for _, arm := range all {
-		head := arm
-		for range len(all) { // the bound ends the loop even if the parents form a circle
-			parent, known := byID[head.ParentArmID]
+	firstOf := func(arm coleo.Arm) string {
+		for range all { // the bound ends the loop even if the parents form a circle
+			parent, known := byID[arm.ParentArmID]
 			if !known {
 				break
 			}
-			head = parent
+			arm = parent
 		}
-		if head.ID != k.keptArm.ID {
+		return arm.ID
+	}
+	for _, arm := range all {
+		if firstOf(arm) != firstOf(k.keptArm) {
 			k.others = append(k.others, arm)
 		}
 	}

@@ -70,14 +70,11 @@ func membersOf(ctx context.Context, client *apiclient.Client, id string) (heads,
 		return nil, nil, err
 	}
 	for _, arm := range list {
-		if arm.Labels[label] != id {
-			continue
-		}
-		all = append(all, arm)
-		if arm.ParentArmID == "" {
-			heads = append(heads, arm)
+		if arm.Labels[label] == id {
+			all = append(all, arm)
 		}
 	}
+	heads = headsOf(all)
 	if len(heads) == 0 {
 		return nil, nil, coleo.Errorf(coleo.ENotFound,
 			"no arm has the label %s=%s: 'coleo fan-out list' lists the fan-outs", label, id)
@@ -86,13 +83,37 @@ func membersOf(ctx context.Context, client *apiclient.Client, id string) (heads,
 	return heads, all, nil
 }
 
+// headsOf returns the arms of fan-outs without their subarms. The successor of an arm is not a subarm: it has
+// received the task of the fan-out.
+func headsOf(arms []coleo.Arm) (heads []coleo.Arm) {
+	byID := map[string]coleo.Arm{}
+	for _, arm := range arms {
+		byID[arm.ID] = arm
+	}
+	for _, arm := range arms {
+		first := arm // the first arm in a line of successors
+		for range arms {
+			before, known := byID[first.ParentArmID]
+			if !known || configOf(first).Succeeds == nil {
+				break
+			}
+			first = before
+		}
+		if arm.Labels[label] != "" && (first.ParentArmID == "" || configOf(first).Succeeds != nil) {
+			heads = append(heads, arm)
+		}
+	}
+	return heads
+}
+
+func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
+	_ = json.Unmarshal(arm.Config, &c) // ignore the error: an unreadable configuration counts as empty
+	return c
+}
+
 // worktreeOf returns the git worktree that Coleo has made for the arm. It returns nil if there is
 // none.
-func worktreeOf(arm coleo.Arm) *coleo.Worktree {
-	var config coleo.SpawnConfig
-	_ = json.Unmarshal(arm.Config, &config) // ignore the error: without a readable configuration, the result is nil
-	return config.Worktree
-}
+func worktreeOf(arm coleo.Arm) *coleo.Worktree { return configOf(arm).Worktree }
 
 func newListCommand() *cobra.Command {
 	return &cobra.Command{
@@ -105,11 +126,8 @@ func newListCommand() *cobra.Command {
 				return err
 			}
 			found, ids := map[string][]string{}, []string{}
-			for _, arm := range list {
+			for _, arm := range headsOf(list) {
 				id := arm.Labels[label]
-				if id == "" || arm.ParentArmID != "" {
-					continue
-				}
 				if found[id] == nil {
 					ids = append(ids, id)
 				}

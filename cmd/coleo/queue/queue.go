@@ -220,8 +220,8 @@ func changeQueue(c *cobra.Command, client *apiclient.Client, name, do string, q 
 	if files, err = Paths(files); err != nil {
 		return err
 	}
-	if len(files) == 0 { // without --file, the prompt keeps its files
-		files = q.Entries[slices.IndexFunc(q.Entries, func(e coleo.Queued) bool { return e.ID == id })].Files
+	if at := slices.IndexFunc(q.Entries, func(e coleo.Queued) bool { return e.ID == id }); len(files) == 0 && at >= 0 {
+		files = q.Entries[at].Files // the order replaces the text and the files
 	}
 	r, err := client.EditQueued(c.Context(), name, id, text, files)
 	return sayUnless(c, err, "Changed "+id, r)
@@ -234,13 +234,15 @@ func remove(c *cobra.Command, client *apiclient.Client, name string, q coleo.Que
 		if err != nil {
 			return err
 		}
-		ids = append(ids, id)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	var r coleo.QueueReport
 	for i, id := range ids {
 		var err error
 		if r, err = client.RemoveQueued(c.Context(), name, id); err != nil && i > 0 {
-			return fmt.Errorf("after %d prompts were removed: %w", i, err)
+			return fmt.Errorf("%s removed before this failed: %w", verb.Counted(i, "prompt"), err)
 		} else if err != nil {
 			return err
 		}

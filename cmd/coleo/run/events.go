@@ -23,10 +23,11 @@ const again = time.Second
 
 // eventFlags contains the flags of run events.
 type eventFlags struct {
-	arm    string
-	follow bool
-	from   string
-	kinds  []string
+	arm     string
+	follow  bool
+	from    string
+	kinds   []string
+	dialogs bool // whether to print each dialog that opens, in addition to the kinds
 }
 
 func newEventsCommand() *cobra.Command {
@@ -73,6 +74,7 @@ type printer struct {
 	filter wire.EventFilter
 	follow bool
 	began  bool              // whether serve has answered at least once
+	ended  bool              // whether the run had ended when the printer last received all events so far
 	shown  []coleo.EventKind // the kinds of events that the user wants; empty for all kinds
 	json   *json.Encoder     // nil for lines
 	out    io.Writer
@@ -80,6 +82,9 @@ type printer struct {
 	width  int       // the width of the terminal in cells; 0 without a terminal
 	names  map[string]string
 	calls  map[string]string // texts that describe calls; the key is the run and the id of the call
+	// dialogs maps the id of each arm to the last dialog that was printed. It is nil if dialogs are printed only with
+	// their kind of events.
+	dialogs map[string]coleo.Fingerprint
 }
 
 func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args []string) (*printer, error) {
@@ -91,7 +96,7 @@ func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args [
 		if err != nil {
 			return nil, err
 		}
-		p.filter.Run = r.ID
+		p.filter.Run, p.ended = r.ID, !r.Open
 	}
 	for _, name := range f.kinds {
 		kind, _ := coleo.KindNamed(name) // if the kind is unknown, serve refuses the request
@@ -99,6 +104,9 @@ func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args [
 	}
 	if p.filter.Kinds = p.shown; len(p.shown) > 0 && p.endsWithRun() && !slices.Contains(p.shown, coleo.EventRunEnd) {
 		p.filter.Kinds = append(slices.Clone(p.shown), coleo.EventRunEnd)
+	}
+	if f.dialogs {
+		p.filter.Kinds, p.dialogs = append(slices.Clone(p.shown), coleo.EventState), map[string]coleo.Fingerprint{}
 	}
 	if f.follow && f.arm == "" && f.from == "" && len(args) == 0 {
 		p.filter.After = wire.Now
@@ -146,7 +154,7 @@ func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 		p.began, *notified = true, false
 		p.filter.After = u.Cursor
 		if u.Event == nil {
-			if !p.follow {
+			if !p.follow || p.endsWithRun() && p.noMoreEvents(ctx) {
 				return true, nil // all past events have been printed
 			}
 			continue
@@ -161,8 +169,34 @@ func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 	return false, ctx.Err()
 }
 
+// noMoreEvents reports whether the followed run has ended, and all its events have arrived. It is called when all
+// events so far have arrived. The end of the run may not be among them: it may be older than --from, serve may have
+// deleted it, or the arm was removed before the run ended. Serve stores the end of a run together with the last event
+// of the run. So if the run had ended at the call before, its last event has arrived.
+func (p *printer) noMoreEvents(ctx context.Context) bool {
+	had := p.ended
+	if !had {
+		r, err := p.client.Run(ctx, p.filter.Run)
+		p.ended = err == nil && !r.Open || coleo.ErrorCode(err) == coleo.ENotFound
+	}
+	return had
+}
+
+// opensDialog reports whether an event shows a dialog that was not printed yet, and dialogs must be printed.
+func (p *printer) opensDialog(e coleo.Event) bool {
+	if p.dialogs == nil || e.Kind != coleo.EventState {
+		return false
+	}
+	d := decode[coleo.Change](e).Reading.Dialog
+	if d == nil || p.dialogs[e.Arm] == d.Fingerprint {
+		return false
+	}
+	p.dialogs[e.Arm] = d.Fingerprint
+	return true
+}
+
 func (p *printer) print(ctx context.Context, u wire.Update) error {
-	if len(p.shown) > 0 && !slices.Contains(p.shown, u.Event.Kind) {
+	if len(p.shown) > 0 && !slices.Contains(p.shown, u.Event.Kind) && !p.opensDialog(*u.Event) {
 		return nil
 	}
 	if p.json != nil {

@@ -120,7 +120,7 @@ func change(c coleo.Change) (string, show.Colour) {
 	r := c.Reading
 	text := words(string(r.State), r.Rule)
 	if r.Dialog != nil {
-		text = words(text, r.Dialog.Title)
+		text = words(text, r.Dialog.Title, r.Dialog.Subject)
 	}
 	if c.Window != nil {
 		text = string(c.Window.State)

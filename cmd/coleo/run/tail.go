@@ -25,8 +25,8 @@ func TailCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tail [NAME]",
 		Short: "Follow what an arm says and does, one line for each event",
-		Long: `Follow what an arm says and does: prompts, answers, calls of tools, questions and
-the ends of runs, one line for each. Without NAME, follow all arms. This begins
+		Long: `Follow what an arm says and does: prompts, answers, calls of tools, dialogs, questions
+and the ends of runs, one line for each. Without NAME, follow all arms. This begins
 with the next event, and waits for a serve that has ended.
 
 --all prints every kind of event. --filter chooses kinds; docs/api.md lists them.
@@ -42,7 +42,7 @@ with the next event, and waits for a serve that has ended.
 			case all && len(f.kinds) > 0:
 				return coleo.Errorf(coleo.EInvalid, "--all and --filter contradict each other: give one of them")
 			case !all && len(f.kinds) == 0:
-				f.kinds = tailKinds
+				f.kinds, f.dialogs = tailKinds, true
 			}
 			p, err := newPrinter(c, client, f, nil)
 			if err != nil {

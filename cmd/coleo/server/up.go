@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,8 @@ logs are in logs/ below the state folder.
 --notify runs a shell command for each arm that asks something and for each
 run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
-config.toml. While coleo up runs, all users of the machine can see the command,
-so let it read a secret from a file.
+config.toml. If serve already runs, --notify has no effect. While coleo up runs, all
+users of the machine can see the command, so let it read a secret from a file.
 
 Use --revive after a reboot. It recovers every arm that ran before the reboot,
 but no arm that a person had stopped. Parked arms stay parked. If a login has
@@ -56,6 +57,10 @@ what they do. They use the scripted model, which costs nothing, unless you give
 			started, err := s.Start(c.Context())
 			if err != nil {
 				return err
+			}
+			if notify != "" && !slices.Contains(started, "serve") {
+				c.PrintErrln("coleo: note: serve already runs, so --notify has no effect: 'coleo down' ends serve, and the arms " +
+					"continue to run")
 			}
 			if reviving {
 				return reviveArms(c, s, started)

@@ -101,6 +101,10 @@ func printError(w io.Writer, err error, asJSON bool) {
 	if !errors.As(err, &e) {
 		e = coleo.Errorf(coleo.EInternal, "%v", err)
 	}
+	if text := err.Error(); text != e.Message { // the verb has added something, or there are several errors
+		whole := *e
+		whole.Message, e = text, &whole
+	}
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
 		return

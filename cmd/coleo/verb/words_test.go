@@ -3,6 +3,8 @@ package verb_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,5 +85,21 @@ func TestATerminalObeysNothingInAnError(t *testing.T) {
 	})
 	if want := "coleo: refs/heads/\\x1b]0;x\\x07name\\u202e is a link\n\tthe file ä \\xff\n"; got != want {
 		t.Errorf("the error is %q, want %q", got, want)
+	}
+}
+
+// TestAnErrorSaysEverything: a verb can add to the error of serve what it has done before, or report the errors of
+// several arms. The user must see all of it.
+func TestAnErrorSaysEverything(t *testing.T) {
+	t.Parallel()
+	one := coleo.Errorf(coleo.ENotFound, "no prompt 2")
+	for want, err := range map[string]error{
+		"coleo: after 1 prompt was removed: no prompt 2\n": fmt.Errorf("after 1 prompt was removed: %w", one),
+		"coleo: no prompt 2\nno prompt 3\n":                errors.Join(one, coleo.Errorf(coleo.ENotFound, "no prompt 3")),
+		"coleo: no prompt 2\n":                             errors.Join(nil, one),
+	} {
+		if code, got := executed(t.Context(), func(context.Context) error { return err }); code != 4 || got != want {
+			t.Errorf("exit code %d and %q, want %q", code, got, want)
+		}
 	}
 }
