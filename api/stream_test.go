@@ -143,7 +143,7 @@ func TestASignOfLifeComesInTime(t *testing.T) {
 			}
 			last = yielded[cursor]
 		}
-		if last == yielded["z0"] {
+		if last.Equal(yielded["z0"]) {
 			t.Errorf("with another event after %s, there is one sign of life: %q", other, body)
 		}
 	}

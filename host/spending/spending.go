@@ -204,8 +204,8 @@ func foldersOf(account string) (folders []string) {
 	return folders
 }
 
-// sumWithin returns the sum of all projects within a folder, whose path without symbolic links is `real`. Earlier versions
-// stored sums under paths with links. The caller holds mu.
+// sumWithin returns the sum of all projects within a folder. `real` is the path of the folder without symbolic links.
+// Earlier versions stored sums under paths with links. The caller holds mu.
 func (l *Ledger) sumWithin(folder, real string) float64 {
 	sum := 0.0
 	for account := range l.sums {
