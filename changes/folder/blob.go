@@ -38,7 +38,7 @@ func (s store) hash() hash.Hash {
 }
 
 // storeText stores a text and returns the id of its object. If the repository already contains the
-// object, storeText only gives it the present time, so that a git gc that runs now does not delete it.
+// object, storeText only gives it the present time. Otherwise a git gc that runs now could delete it.
 func (s store) storeText(text []byte) (id string, err error) {
 	h := s.hash()
 	h.Write([]byte(object(int64(len(text)))))

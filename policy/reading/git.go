@@ -245,8 +245,8 @@ var (
 	// blank can stand between % and G.
 	startsGPG = regexp.MustCompile(`%[-+ ]*[G(]`)
 	revision  = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
-	// ofFile matches a name that a folder hardly ever has: one with an ending, or the usual name of a file. An earlier
-	// commit can have a folder with the name of a file of the index, and a log would show the files in this folder.
+	// ofFile matches a name that a folder hardly ever has: one with an ending, or the usual name of a file. In an
+	// earlier commit, a file of the index can be a folder. A log would then show the files in this folder.
 	ofFile = regexp.MustCompile(`(?i)[^.]\.[a-z0-9_+-]+$|^(make|docker|gem|rake|proc|brew|jenkins|vagrant)file$|` +
 		`^(licen[cs]e|copying|notice|readme|changelog|changes|news|authors|contributors|codeowners|version|todo)$`)
 	// plainFile matches a path that contains no special characters of git's patterns.

@@ -98,8 +98,8 @@ func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) 
 
 // AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
 // call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
-// reported call fits the dialog, if several different calls fit, or if the dialog can be about a call
-// that Coleo does not know.
+// reported call fits the dialog, or if several different calls fit. It also returns EUnsupported if the
+// dialog can be about a call that Coleo does not know.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {
@@ -149,8 +149,8 @@ func (r *Reader) isUnknown(c tool, v rules.Verdict) bool {
 	return t == nil || c.input == nil && v.MayAskAbout(t)
 }
 
-// noteEnd forgets the oldest call of a tool that the policy does not know, because a report shows that a call of the
-// tool has ended. So the policy can decide again.
+// noteEnd is called when a report shows that a call of a tool has ended. If the policy does not know the tool, noteEnd
+// forgets the tool's oldest call. So the policy can decide again.
 func (r *Reader) noteEnd(name string) {
 	if r.spec.Policy.Tool(name) != nil {
 		return
