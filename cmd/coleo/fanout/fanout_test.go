@@ -78,6 +78,12 @@ func TestWhenAnArmHasSettled(t *testing.T) {
 		"it starts":                        {arm(coleo.StatusStarting, coleo.Initializing, nil), nil, "r", false},
 		"it asks":                          {arm(coleo.StatusBusy, coleo.WaitingApproval, nil), open, "r", true},
 		"it has ended":                     {arm(coleo.StatusStopped, coleo.Dead, nil), open, "r", true},
+		"its host agent starts again": {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) {
+			a.Runtime = coleo.Runtime{Stale: true, AsOf: now.Add(-time.Second)}
+		}), nil, "r", false},
+		"its host agent is away": {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) {
+			a.Runtime = coleo.Runtime{Stale: true, AsOf: now.Add(-time.Hour)}
+		}), nil, "r", true},
 		"its queue is paused by a failure": {arm(coleo.StatusIdle, coleo.Idle, func(a *coleo.Arm) {
 			a.Queue = &coleo.QueueState{Length: 1, Paused: "nothing proves that it has arrived"}
 		}), nil, "r", true},

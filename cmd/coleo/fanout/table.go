@@ -31,6 +31,9 @@ const (
 	// task's prompt is being typed, the prompt is no longer in the queue, and its run has not begun. Typing takes
 	// up to 90 s.
 	taskWindow = 2 * time.Minute
+	// awayWindow is how long isSettled waits for a host agent that is away. After 'coleo up', a host agent needs some
+	// seconds until it has confirmed its arms.
+	awayWindow = 30 * time.Second
 )
 
 // row contains the values of one arm that the table compares.
@@ -232,6 +235,8 @@ func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map
 func isSettled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
+	case arm.Runtime.Stale && now.Sub(arm.Runtime.AsOf) < awayWindow:
+		return false
 	case need == coleo.NeedsYou || need == coleo.NeedEnded:
 		return true
 	case need != coleo.NeedIdle || arm.Queue != nil && arm.Queue.Length > 0:
