@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
-	"strings"
 	"time"
 
 	"coleo.dev"
@@ -13,7 +12,6 @@ import (
 	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/trace"
-	"coleo.dev/waitfor"
 )
 
 // prompt sends a prompt and begins a run. It stores the prompt before it sends it. If the host
@@ -159,60 +157,6 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// keepUnsettled marks an intended prompt as unsettled, because a dialog hides whether the prompt
-// has arrived. A later change of the session shows this. If the session or the host agent ends
-// first, Coleo treats the prompt like any intended prompt: it looks for the prompt, or records it
-// as lost.
-func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
-	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
-		if !armrecord.IsIntended(r, run.ID) {
-			return nil // the session has already shown what became of the prompt
-		}
-		run.Unsettled = true
-		r.Intended = append(armrecord.WithoutReceipt(r.Intended, run.ID), run)
-		return nil
-	})
-	if err != nil {
-		a.host.Log.Error("record that a dialog hides a prompt", "arm", a.name(), "error", err)
-	}
-}
-
-// unsettledRun returns the prompt whose arrival is unknown because a dialog hides it. Usually
-// keepUnsettled has marked this prompt. The caller passes the session's note, which contains the
-// text of the prompt that has arrived or is lost. unsettledRun returns false if that is another
-// prompt, for example one that was called lost before.
-//
-// The session can report the arrival or the loss before keepUnsettled has marked the prompt. So if
-// no marked prompt has that text, unsettledRun returns the intended prompt with exactly that text.
-func (a *arm) unsettledRun(note string) (coleo.Receipt, bool) {
-	exact := func(r coleo.Receipt) bool { return note == r.Text || strings.HasSuffix(note, ": "+r.Text) }
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, is := range []func(coleo.Receipt) bool{
-		func(r coleo.Receipt) bool { return r.Unsettled && exact(r) },
-		func(r coleo.Receipt) bool { return r.Unsettled && armrecord.Mentions(note, r) },
-		exact,
-	} {
-		if at := slices.IndexFunc(a.record.Intended, is); at >= 0 {
-			return a.record.Intended[at], true
-		}
-	}
-	return coleo.Receipt{}, false
-}
-
-// forgetUnsettled removes the prompt that a dialog has hidden, after the session has reported that
-// the prompt is lost. `note` is the session's note about that: see unsettledRun.
-func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
-	run, ok := a.unsettledRun(note)
-	if !ok {
-		return nil
-	}
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = armrecord.WithoutReceipt(r.Intended, run.ID)
-		return armrecord.PauseAfter(r, run)
-	})
-}
-
 // open begins the run of a prompt that has arrived, and removes the prompt from the intended
 // prompts. If Coleo sent the prompt and it is no longer intended, another goroutine has already
 // recorded what became of it. open then does nothing.
@@ -236,66 +180,6 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		}
 		return append(events, a.inputWork(receipt)...)
 	})
-}
-
-// resolve settles the prompts that an earlier host agent was about to type when it was killed. If
-// there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
-// the prompt as lost. It never types a prompt again. `intended` must contain only prompts from
-// before the attach.
-func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
-	for _, p := range intended {
-		if err := a.settle(ctx, s, p); err != nil {
-			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.name(), "error", err)
-			a.settleLater(s, p)
-		}
-	}
-	if len(intended) > 0 {
-		a.endRun(ctx, s)
-	}
-}
-
-func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) error {
-	if prover, ok := s.(coleo.Prover); ok {
-		before := waitfor.NewestCursor(s)
-		proof, err := prover.Prove(ctx, p)
-		if err != nil {
-			return err // see settleLater
-		}
-		if proof == coleo.ProofStarted && (s.State().State.Working() || waitfor.NewestCursor(s) > before) {
-			// The session may have been idle before the prompt was found. That is not the end of this turn.
-			p.Cursor = before
-		}
-		if p.Proof = proof; proof != "" {
-			return a.open(ctx, p)
-		}
-	}
-	return a.losePrompt(ctx, p, s.State())
-}
-
-// losePrompt records that a prompt is lost, unless another goroutine has already recorded what became of it.
-func (a *arm) losePrompt(ctx context.Context, p coleo.Receipt, reading coleo.Reading) error {
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if !armrecord.IsIntended(r, p.ID) {
-			return nil
-		}
-		r.Intended = armrecord.WithoutReceipt(r.Intended, p.ID)
-		return armrecord.LosePrompt(r, p, reading)
-	})
-}
-
-// settleHidden settles the prompts whose arrival a dialog still hides when the agent CLI has ended. It looks
-// for each prompt, as after a kill of the host agent. Nobody else would report what became of the prompt.
-func (a *arm) settleHidden(ctx context.Context, s coleo.Session) {
-	for _, p := range a.recordNow().Intended {
-		if !p.Unsettled {
-			continue // the goroutine that sends the prompt settles it
-		}
-		p.Unsettled = false
-		if err := a.settleOrLose(ctx, s, p); err != nil {
-			a.host.Log.Error("record what became of a prompt", "arm", a.name(), "error", err)
-		}
-	}
-	a.endRun(ctx, s)
 }
 
 // work is a part of the agent CLI's work, as one source has reported it.
@@ -387,4 +271,90 @@ func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 		return nil
 	}
 	return []coleo.Event{armrecord.ScreenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
+}
+
+// The following functions open a run for a turn that Coleo did not start with a prompt. A person has typed the prompt by
+// hand, or the agent CLI has started the turn by itself.
+
+// openOther begins the run of a turn that the session has found in the agent CLI's record. There
+// are two kinds:
+//
+//   - The turn of a prompt from Coleo that seemed lost and has arrived late. It always gets its own
+//     run.
+//   - A turn that Coleo did not begin. It gets its own run if no other run is open and no prompt is
+//     being sent. Otherwise the turn belongs to that run or prompt. If the session reports that the
+//     previous turn has ended, the turn gets its own run in any case.
+func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	if c.Origin == coleo.OriginLate {
+		run, ok := a.unsettledRun(c.Note)
+		if !ok {
+			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
+		}
+		run.Time, run.Origin, run.Cursor, run.Proof, run.Unsettled = c.Time, c.Origin, c.Cursor, coleo.ProofReported, false
+		return a.open(ctx, run)
+	}
+	run := coleo.Receipt{ID: rand.Text(), Time: c.Time, Text: c.Note, Origin: c.Origin, Cursor: c.Cursor,
+		Proof: coleo.ProofReported}
+	if c.Ended != "" {
+		return a.openSelf(ctx, s, run, coleo.Reading{State: c.Ended, Known: true})
+	}
+	a.mu.Lock()
+	taken := a.record.Run != nil || slices.ContainsFunc(a.record.Intended,
+		func(r coleo.Receipt) bool { return !r.Unsettled })
+	a.mu.Unlock()
+	if taken {
+		return nil
+	}
+	return a.open(ctx, run)
+}
+
+// openSelf begins `run`, the run of a turn that the agent CLI has begun by itself. `reading` says
+// how the turn before has ended. If the run of that earlier turn is still open, openSelf first ends
+// it. Another prompt may still wait in the agent CLI's queue, or be about to be typed. The run of
+// such a prompt comes after the new run.
+func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
+	if err := a.noteLateWork(ctx); err != nil {
+		return err
+	}
+	over, found := a.takeBegun()
+	var end coleo.RunEnd
+	var earlier map[string]coleo.AssistantText
+	if found {
+		end, earlier = a.endOf(ctx, s, over, reading), a.earlierAnswers(ctx, over.ID)
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		var events []coleo.Event
+		if found {
+			events = append(armrecord.ShownWork(*r, over.ID, end, false), armrecord.EndRuns(r, over.ID, end, earlier)...)
+		}
+		open := append([]coleo.Receipt{run}, armrecord.OpenRuns(*r)...)
+		newest := len(open) - 1
+		if r.Earlier, r.Run = open[:newest:newest], &open[newest]; newest == 0 {
+			a.run, r.Earlier = r.Run, nil
+		}
+		events = append(append(events, a.leaveError(r)...), armrecord.RunEvent(r.ID, run.ID, coleo.EventRunStart, run))
+		return append(events, armrecord.Unpark(r, "another turn has begun")...)
+	})
+	if found {
+		a.runEnded(ctx, over.ID)
+	}
+	return err
+}
+
+// takeBegun returns the newest open run whose prompt the agent CLI has begun, according to the
+// agent CLI's own record. Later open runs belong to prompts that the agent CLI has not begun. If
+// there is no later open run, takeBegun sets a.run to nil, so that nobody except the caller ends
+// the run.
+func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	open := armrecord.OpenRuns(a.record)
+	i := slices.IndexFunc(open, func(r coleo.Receipt) bool { return r.ID == a.record.Trace.Run })
+	if i < 0 {
+		return coleo.Receipt{}, false
+	}
+	if i == len(open)-1 {
+		a.run = nil
+	}
+	return open[i], true
 }

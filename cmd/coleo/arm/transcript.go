@@ -46,10 +46,10 @@ func newTranscriptCommand() *cobra.Command {
 		})
 	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
 
-It contains the turns that Coleo has recorded as runs. It contains a prompt that somebody
-typed by hand in 'coleo arm attach' only if the agent CLI's own record shows it. Each answer names its source: the agent
-CLI's hook, its transcript, its HTTP API, or the screen. An answer from the
-screen may be incomplete.`
+It contains the turns that Coleo has recorded as runs. It contains a prompt that
+somebody typed by hand in 'coleo arm attach' only if the agent CLI's own record
+shows it. Each answer names its source: the agent CLI's hook, its transcript,
+its HTTP API, or the screen. An answer from the screen may be incomplete.`
 	return c
 }
 

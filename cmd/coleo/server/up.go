@@ -31,8 +31,9 @@ logs are in logs/ below the state folder.
 --notify runs a shell command for each arm that asks something and for each
 run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
-config.toml. If serve already runs, --notify has no effect. While coleo up runs, all
-users of the machine can see the command, so let it read a secret from a file.
+config.toml. If serve already runs, --notify has no effect. While coleo up runs,
+all users of the machine can see the command, so let it read a secret from a
+file.
 
 Use --revive after a reboot. It recovers every arm that ran before the reboot,
 but no arm that a person had stopped. Parked arms stay parked. If a login has

@@ -71,37 +71,39 @@ func seedServers(facts launchFacts, name, content string) error {
 	if filepath.Ext(name) != ".json" || len(wanted) == 0 {
 		return nil
 	}
-	err := func() error {
-		root, err := os.OpenRoot(facts.Home)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		raw, mode, err := readIn(root, name)
-		if err != nil {
-			return err
-		}
-		changed := raw
-		for _, w := range wanted {
-			if changed, err = sjson.SetRawBytes(changed, jsonPath(w.keys), w.value); err != nil {
-				return err
-			}
-		}
-		if bytes.Equal(changed, raw) {
-			return nil
-		}
-		next := temporary(name)
-		defer func() { _ = root.Remove(next) }()
-		if err := root.WriteFile(next, changed, mode); err != nil {
-			return err
-		}
-		return root.Rename(next, name)
-	}()
-	if err != nil {
+	if err := replaceServers(facts.Home, name, wanted); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was started, because the MCP servers of this start cannot be "+
 			"written to %s: %v", filepath.Join(facts.Home, name), err)
 	}
 	return nil
+}
+
+// replaceServers replaces the settings of MCP servers in a file in the folder `home`.
+func replaceServers(home, name string, wanted []serverSetting) error {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	raw, mode, err := readIn(root, name)
+	if err != nil {
+		return err
+	}
+	changed := raw
+	for _, w := range wanted {
+		if changed, err = sjson.SetRawBytes(changed, jsonPath(w.keys), w.value); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(changed, raw) {
+		return nil
+	}
+	next := temporary(name)
+	defer func() { _ = root.Remove(next) }()
+	if err := root.WriteFile(next, changed, mode); err != nil {
+		return err
+	}
+	return root.Rename(next, name)
 }
 
 // serverSetting is the settings of one MCP server in a JSON file, and the keys that lead to them.

@@ -8,6 +8,8 @@ import (
 	"coleo.dev/record"
 )
 
+// This file decides which conversations in the work folder are the session's own.
+
 // submissions contains what this session has sent to the agent CLI. It shows which conversations can be the
 // session's own.
 type submissions struct {
