@@ -273,8 +273,8 @@ func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	return []coleo.Event{armrecord.ScreenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
 }
 
-// The following functions open a run for a turn that Coleo did not start with a prompt. A person has typed the prompt by
-// hand, or the agent CLI has started the turn by itself.
+// The following functions open a run for a turn that Coleo did not start with a prompt. A person has typed the
+// prompt by hand, or the agent CLI has started the turn by itself.
 
 // openOther begins the run of a turn that the session has found in the agent CLI's record. There
 // are two kinds:

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// This file finds out what became of a prompt if Coleo does not know whether the prompt has arrived. The host agent was
-// killed while it sent the prompt, a dialog hides the prompt, or the client gave up.
+// This file finds out what became of a prompt if Coleo does not know whether the prompt has arrived. For example,
+// the host agent was killed while it sent the prompt, a dialog hides the prompt, or the client gave up.
 
 // keepUnsettled marks an intended prompt as unsettled, because a dialog hides whether the prompt
 // has arrived. A later change of the session shows this. If the session or the host agent ends
