@@ -126,7 +126,8 @@ func TestAnErrorOfCodexMayHaveManyRows(t *testing.T) {
 			interrupted + "Say it.\n\nHere I am.\n\nWorked for 1s • 22:43\n\ngo on\n\nDone.\n\nWorked for <1s • 22:43\n",
 			coleo.Idle},
 		"raw output below an interrupted turn, without an end": {interrupted + "Say it.\n\nHere I am.\n", coleo.Idle},
-		"raw output below an error":                            {status + "\n\ngo on\n\nDone.\n\nWorked for <1s • 22:43\n", coleo.Idle},
+		"raw output below an error": {
+			status + "\n\ngo on\n\nDone.\n\nWorked for <1s • 22:43\n", coleo.Idle},
 		"an interrupted turn of two rows": {
 			"■ Conversation interrupted - use /feedback if something went\nwrong", coleo.Idle},
 	} {
