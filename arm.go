@@ -146,6 +146,24 @@ func (a Arm) StatusIn(s State) Status {
 	return status
 }
 
+// SpawnConfig returns the configuration of the arm's last start. It is empty if the arm has never been started.
+// Parts that cannot be read are empty. Use DecodeConfig if the configuration is stored again.
+func (a Arm) SpawnConfig() SpawnConfig {
+	c, _ := a.DecodeConfig()
+	return c
+}
+
+// DecodeConfig returns the same configuration as SpawnConfig. It returns EInternal if a part cannot be read.
+func (a Arm) DecodeConfig() (c SpawnConfig, err error) {
+	if len(a.Config) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(a.Config, &c); err != nil {
+		return c, Errorf(EInternal, "read the configuration of arm %s: %v", a.Name, err)
+	}
+	return c, nil
+}
+
 // NewUUID returns a random UUID (version 4).
 func NewUUID() string {
 	var b [16]byte

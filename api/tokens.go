@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -129,11 +127,9 @@ func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 
 // armsAbove returns the ids of the arms from which the arm has its first prompt. An id can be "".
 func armsAbove(arm coleo.Arm) ([]string, error) {
-	var c coleo.SpawnConfig
-	if len(arm.Config) > 0 {
-		if err := json.Unmarshal(arm.Config, &c); err != nil {
-			return nil, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-		}
+	c, err := arm.DecodeConfig()
+	if err != nil {
+		return nil, err
 	}
 	ids := []string{arm.ParentArmID}
 	if c.Succeeds != nil {

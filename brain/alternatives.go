@@ -122,7 +122,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	if err != nil {
 		return err
 	}
-	c := configOf(arm)
+	c := arm.SpawnConfig()
 	provider, model := coleo.SplitModel(name)
 	if provider == "" && h.Info().Catalog {
 		provider = arm.Provider
@@ -173,7 +173,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 		return coleo.OnLimitReport{}, err
 	}
 	if on == "" {
-		out := coleo.OnLimitReport{Arm: arm.Name, OnLimit: configOf(arm).AtLimit().OrDefault()}
+		out := coleo.OnLimitReport{Arm: arm.Name, OnLimit: arm.SpawnConfig().AtLimit().OrDefault()}
 		if arm.Queue != nil {
 			out.Parked = arm.Queue.Parked
 		}
@@ -195,7 +195,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 // mayOnLimit returns an error if an arm can never use an alternative of the list, or if its host
 // agent is too old.
 func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
-	if err := b.startRules().CheckOnLimit(on, arm.Harness, configOf(arm)); err != nil {
+	if err := b.startRules().CheckOnLimit(on, arm.Harness, arm.SpawnConfig()); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "nothing was changed: %w", err)
 	}
 	return placement.Require(b.roster.BeatOf(arm.AgentID), func(beat bus.Beat) bool { return beat.TakesOnLimit },

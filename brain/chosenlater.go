@@ -7,7 +7,6 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/choices"
 	"coleo.dev/brain/commands"
-	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 )
 
@@ -17,7 +16,7 @@ import (
 func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
 	before, newest *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
-		c, err := start.Stored(*row)
+		c, err := row.DecodeConfig()
 		if err != nil {
 			return err
 		}
@@ -36,7 +35,7 @@ func choicesToConfig(row *coleo.Arm) error {
 	if len(row.Config) == 0 { // the row has no configuration yet, and completeRow will write all of it
 		return nil
 	}
-	c, err := start.Stored(*row)
+	c, err := row.DecodeConfig()
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) 
 	if arm.AgentID != host {
 		return coleo.Errorf(coleo.EConflict, "the arm %s belongs to %s now", arm.Name, arm.AgentID)
 	}
-	c, err := start.Stored(arm)
+	c, err := arm.DecodeConfig()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 )
 
@@ -32,7 +31,7 @@ func (s *scripted) chosen(arm string) coleo.Chosen {
 	s.t.Helper()
 	row, err := s.db.Arm(s.t.Context(), arm)
 	check(s.t, err)
-	c, err := start.Stored(row)
+	c, err := row.DecodeConfig()
 	check(s.t, err)
 	if c.Chosen == nil {
 		return coleo.Chosen{}

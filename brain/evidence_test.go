@@ -261,7 +261,7 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 	})
 	was := coleo.Arm{
 		ID: "a", Name: "ada", Harness: "aider", Status: coleo.StatusBusy, State: coleo.Processing, AgentID: "gone",
-		Host: "there", Generation: 4, Workdir: "/w",
+		Host: "there", Generation: 4, Workdir: "/w", Config: json.RawMessage("{}"),
 	}
 	check(t, s.db.CreateArm(t.Context(), was))
 	_, err := s.brain.Recover(t.Context(), "ada", wire.RecoverRequest{})

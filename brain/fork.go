@@ -3,7 +3,6 @@ package brain
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"coleo.dev"
 	"coleo.dev/brain/threads"
@@ -71,7 +70,6 @@ func (b *Brain) checkForkable(parent coleo.Arm, q wire.SpawnRequest) error {
 	if err != nil {
 		return err
 	}
-	var c coleo.SpawnConfig
 	switch {
 	case !h.Info().Forks:
 		return coleo.Errorf(coleo.EUnsupported, "nothing was started: Coleo knows no way to copy a "+
@@ -79,7 +77,7 @@ func (b *Brain) checkForkable(parent coleo.Arm, q wire.SpawnRequest) error {
 	case q.Harness != "" && q.Harness != parent.Harness:
 		return coleo.Errorf(coleo.EInvalid, "the conversation of arm %s is one of %s: leave out the harness %s", parent.Name,
 			h.Info().Title, q.Harness)
-	case json.Unmarshal(parent.Config, &c) == nil && c.Scripted():
+	case parent.SpawnConfig().Scripted():
 		return coleo.Errorf(coleo.EUnsupported, "arm %s has the scripted model and a HOME of its own, which another arm "+
 			"cannot read: nothing was started", parent.Name)
 	}

@@ -94,7 +94,7 @@ func (s *scripted) forkConfig(first coleo.Arm) (coleo.SpawnConfig, error) {
 }
 
 func (s *scripted) subarmConfig(first coleo.Arm) (coleo.SpawnConfig, error) {
-	config := configOf(first)
+	config := first.SpawnConfig()
 	s.alwaysAnswer(bus.OpReport, bus.ArmReport{Name: first.Name, Attached: true, Config: &config})
 	row, made, err := s.brain.enterSubarm(s.t.Context(), scriptedHost, coleo.Suspension{Arm: first.ID,
 		Request: &coleo.ArmRequest{Arm: "arm-sub", Name: first.Name + ".sub", Harness: first.Harness, Workdir: "/w"}})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/modelresolver"
 	"coleo.dev/timelimit"
@@ -105,7 +104,7 @@ func hasModel(newest *coleo.Chosen, model string) bool { return newest == nil ||
 // resolveOrder replaces the model of an order if this model is not available. It returns the
 // replacement, or nil if it has changed nothing.
 func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelOrder) (*coleo.ModelFallback, error) {
-	c, err := start.Stored(arm)
+	c, err := arm.DecodeConfig()
 	if err != nil {
 		return nil, err
 	}

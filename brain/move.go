@@ -2,7 +2,6 @@ package brain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -200,11 +199,11 @@ func (b *Brain) refusalError(arm coleo.Arm, e recovery.Evidence, remedy recovery
 
 // worktreeNotes returns notes for the user about the worktree that a start has just created.
 func worktreeNotes(arm coleo.Arm) string {
-	var c coleo.SpawnConfig
-	if json.Unmarshal(arm.Config, &c) != nil || c.Worktree == nil {
+	made := arm.SpawnConfig().Worktree
+	if made == nil {
 		return ""
 	}
-	return joinWarnings(c.Worktree.Notes...)
+	return joinWarnings(made.Notes...)
 }
 
 // localWarning returns a warning if the arm was started without a host agent. Otherwise it returns

@@ -167,6 +167,7 @@ func TestAnArmOfALostHostAgentIsStartedByServeItself(t *testing.T) {
 	})
 	_, err := s.db.UpdateArm(t.Context(), arm.ID, func(row *coleo.Arm) error {
 		row.AgentID, row.Status, row.State, row.Rule = "gone", coleo.StatusStopped, coleo.Dead, "exit"
+		row.Config = json.RawMessage("{}")
 		return nil
 	})
 	check(t, err)

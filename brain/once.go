@@ -3,12 +3,11 @@ package brain
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -67,15 +66,15 @@ func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAt
 // orderOnceMore repeats the order of StartOnce for an arm whose row already exists.
 func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest,
 	once StartAttempt) (OnceResult, error) {
-	var config coleo.SpawnConfig
-	if err := json.Unmarshal(arm.Config, &config); err != nil {
-		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+	config, err := start.Stored(arm)
+	if err != nil {
+		return OnceRefused, err
 	}
 	defer b.roster.HoldOrderOpen(arm.ID)()
 	if once.Late {
 		return b.lookOnce(ctx, arm)
 	}
-	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
+	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		Request: once.Run, First: once.firstQueued(q.InitialPrompt, b.Now())})
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
 	"coleo.dev/brain/roster"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/timelimit"
 )
@@ -79,8 +80,8 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 		return
 	}
 	_, _ = b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
-		var c coleo.SpawnConfig
-		if err := json.Unmarshal(row.Config, &c); err != nil {
+		c, err := start.Stored(*row)
+		if err != nil {
 			return err
 		}
 		if made.Worktree != nil {

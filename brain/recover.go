@@ -51,7 +51,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	remedy := recovery.Decide(evidence)
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
 	var change *coleo.ModelFallback
-	if remedy.Starts() && q.Model != "" { // the model is resolved first, so that a refusal ends no process
+	if remedy.Starts() { // look for reasons to refuse first, so that a refusal ends no process
 		if change, err = b.resolveRecovery(ctx, arm, &q); err != nil {
 			return wire.SpawnReply{}, err
 		}
@@ -167,10 +167,13 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// resolveRecovery replaces the model of a request if the model is not available, as Spawn does. It returns
-// the replacement, or nil if it has changed nothing.
+// resolveRecovery returns an error if the arm has no configuration with which it can start. It replaces the model of a
+// request if the model is not available, as Spawn does. It returns the replacement, or nil if it has changed nothing.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
+	if _, err := start.Stored(arm); err != nil || q.Model == "" {
+		return nil, err
+	}
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
 	change, err := b.resolveOrder(ctx, arm, &o)
 	if err == nil && (q.Provider != "" || strings.Contains(o.Model, "/")) {
@@ -183,11 +186,9 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 // another model than the requested one, `change` contains the requested model.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
-	var c coleo.SpawnConfig
-	if len(arm.Config) > 0 {
-		if err := json.Unmarshal(arm.Config, &c); err != nil {
-			return coleo.Errorf(coleo.EInternal, "read the configuration of arm %s: %v", arm.Name, err)
-		}
+	c, err := start.Stored(arm)
+	if err != nil {
+		return err
 	}
 	c.Workdir, c.Provider, c.Model = cmp.Or(q.Workdir, c.Workdir, arm.Workdir), cmp.Or(q.Provider, c.Provider),
 		cmp.Or(q.Model, c.Model)
@@ -203,7 +204,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 		ask = b.askHostOf // askAboutArm would send the order to the former host, which the row still names
 		arm.AgentID = r.Host
 	}
-	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		// the host's events change the other fields, except for a model that the request names
 		row.RecoveryRequestedAt = b.Now().UTC()
 		if q.Model != "" {

@@ -258,11 +258,3 @@ func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {
 		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
 	}, nil
 }
-
-// configOf returns the configuration of an arm's last start. The configuration is zero if the row
-// contains none.
-func configOf(arm coleo.Arm) coleo.SpawnConfig {
-	var c coleo.SpawnConfig
-	_ = json.Unmarshal(arm.Config, &c)
-	return c
-}

@@ -127,7 +127,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	if s.arm, err = b.successorArm(ctx, first, q); err != nil {
 		return s, err
 	}
-	own := configOf(first)
+	own := first.SpawnConfig()
 	if at != nil {
 		own.OnLimit, own.Chosen = own.AtLimit().After(at.Step), nil
 	}
@@ -177,7 +177,7 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		return coleo.Errorf(coleo.EUnavailable, "serve itself drives arm %s, and the harness %s needs a host agent: "+
 			"'coleo agent start' starts one, which takes the arm up", first.Name, to.Name)
 	}
-	if configOf(first).Sandbox.On() && to.Transport == coleo.TransportHTTP {
+	if first.SpawnConfig().Sandbox.On() && to.Transport == coleo.TransportHTTP {
 		return coleo.Errorf(coleo.EUnsupported, "arm %s has a sandbox, and the harness %s uses HTTP: Coleo makes sandboxes "+
 			"only for harnesses with a terminal", first.Name, to.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/choices"
 	"coleo.dev/brain/roster"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/subarm"
 )
@@ -158,8 +159,8 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 	var config coleo.SpawnConfig
 	switch {
 	case known:
-		if err := json.Unmarshal(arm.Config, &config); err != nil {
-			return fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+		if config, err = start.Stored(arm); err != nil {
+			return err
 		}
 	case coleo.ErrorCode(err) != coleo.ENotFound:
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/timelimit"
@@ -84,6 +85,9 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 
 // checkSwitchable returns an error if an arm cannot switch to the given conversation now.
 func (b *Brain) checkSwitchable(ctx context.Context, arm coleo.Arm, conversation string) error {
+	if _, err := start.Stored(arm); err != nil {
+		return err
+	}
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
 		return err
@@ -130,4 +134,4 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 }
 
 // predecessorOf returns the arm that has handed its task over to the given arm, or nil.
-func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return configOf(arm).Succeeds }
+func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return arm.SpawnConfig().Succeeds }

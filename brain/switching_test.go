@@ -17,7 +17,8 @@ func newSwitchable(t *testing.T) (*scripted, <-chan bus.Op) {
 	s := newScripted(t)
 	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, Capabilities: []string{"claude-code"}, MaxArms: 9})
 	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "ada", Name: "ada", Harness: "claude-code", AgentID: scriptedHost,
-		Generation: 1, Workdir: "/w", SessionID: "c1", Status: coleo.StatusIdle, State: coleo.Idle}))
+		Generation: 1, Workdir: "/w", Config: json.RawMessage("{}"), SessionID: "c1", Status: coleo.StatusIdle,
+		State: coleo.Idle}))
 	s.reads(coleo.Idle)
 	s.alwaysAnswer(bus.OpThreads, coleo.ThreadList{Threads: []coleo.Thread{{ID: "c2"}}})
 	s.alwaysAnswer(bus.OpModel, bus.ModelReport{ModelSwitch: coleo.ModelSwitch{Pending: true}})

@@ -82,9 +82,7 @@ const mostAbove = 10
 func (p *projection) projectOf(row coleo.Arm) string {
 	workdir := row.Workdir
 	for range mostAbove {
-		var c coleo.SpawnConfig
-		_ = json.Unmarshal(row.Config, &c) // after an error, c contains no worktree, as if the arm had none
-		if t := c.Worktree; t != nil && t.From != "" && paths.Within(t.Path, workdir) {
+		if t := row.SpawnConfig().Worktree; t != nil && t.From != "" && paths.Within(t.Path, workdir) {
 			return strings.Join(append([]string{t.From}, t.With...), " + ")
 		}
 		above, err := p.arm(row.ParentArmID)

@@ -6,7 +6,6 @@ package permits
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -97,8 +96,7 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 
 // canFreeze reports whether an arm is configured to freeze, so that typing into it needs a permit.
 func canFreeze(arm coleo.Arm) bool {
-	var c coleo.SpawnConfig
-	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
+	return arm.SpawnConfig().OnPartition == coleo.PartitionFreeze
 }
 
 // Renew renews the permits for the arms of a host. The result contains the arms that received no

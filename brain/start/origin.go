@@ -3,7 +3,6 @@ package start
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"coleo.dev"
@@ -37,9 +36,9 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
 	}
-	var c coleo.SpawnConfig
-	if err := json.Unmarshal(parent.Config, &c); err != nil {
-		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
+	c, err := Stored(parent)
+	if err != nil {
+		return err
 	}
 	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
 	// the fork works in the folder of its parent, and the worktree there belongs to the parent

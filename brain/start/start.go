@@ -6,8 +6,6 @@ package start
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"coleo.dev"
@@ -126,21 +124,19 @@ func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
 	if !known || len(arm.Config) == 0 {
 		return coleo.SpawnConfig{}, nil
 	}
-	c, err := Stored(arm)
+	c, err := arm.DecodeConfig()
 	if err == nil {
 		c.Conversation = arm.SessionID
 	}
 	return c, err
 }
 
-// Stored returns the configuration of an arm's last start. For an arm that has never been started,
-// it returns an empty configuration.
-func Stored(arm coleo.Arm) (c coleo.SpawnConfig, err error) {
+// Stored returns the configuration of an arm's last start, which the row must contain. It returns EUnavailable if the
+// row has none. After the database was lost, a row has none until its host agent reports the arm.
+func Stored(arm coleo.Arm) (coleo.SpawnConfig, error) {
 	if len(arm.Config) == 0 {
-		return c, nil
+		return coleo.SpawnConfig{}, coleo.Errorf(coleo.EUnavailable, "the configuration of arm %s is not known yet: "+
+			"its host agent reports it. Nothing was started", arm.Name)
 	}
-	if err := json.Unmarshal(arm.Config, &c); err != nil {
-		return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-	}
-	return c, nil
+	return arm.DecodeConfig()
 }

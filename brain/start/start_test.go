@@ -177,6 +177,20 @@ func TestARowThatCannotBeReadStartsNothing(t *testing.T) {
 	}
 }
 
+// After the database was lost, the row of an arm has no configuration until the host agent reports the arm. A start
+// from such a row would have no sandbox.
+func TestARowWithoutAConfigurationStartsNoFork(t *testing.T) {
+	t.Parallel()
+	fork := coleo.Arm{Name: "copy"}
+	err := Inherit(&fork, coleo.Arm{Name: "one", SessionID: "c1"}, false)
+	if coleo.ErrorCode(err) != coleo.EUnavailable {
+		t.Errorf("the fork of an arm without a configuration: %v, want EUnavailable", err)
+	}
+	if fork.Config != nil {
+		t.Errorf("the fork has the configuration %s", fork.Config)
+	}
+}
+
 func TestAWindowOpensWhereThePersonSeesIt(t *testing.T) {
 	t.Parallel()
 	r := Rules{Harnesses: harnesses(t)}

@@ -153,7 +153,7 @@ func endSubarms(ctx context.Context, client *apiclient.Client, parent coleo.Arm,
 // a subarm.
 func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	for _, arm := range all {
-		if arm.ParentArmID == parent && configOf(arm).Succeeds == nil {
+		if arm.ParentArmID == parent && arm.SpawnConfig().Succeeds == nil {
 			out = append(append(out, arm), subarmsOf(all, arm.ID)...)
 		}
 	}
@@ -303,7 +303,7 @@ func usageLine(u coleo.Usage) string {
 // lines describe the dialog.
 func spawnedLine(arm coleo.Arm) string {
 	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
-	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
+	if w := arm.SpawnConfig().Worktree; w != nil && w.Path != "" {
 		kind := "Worktree"
 		if w.Clone {
 			kind = "Clone"

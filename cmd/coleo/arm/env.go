@@ -2,7 +2,6 @@ package arm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -188,13 +187,7 @@ func unquotedValue(raw string) string {
 
 // envNames returns the names of the variables that the user has given to an arm. Their values are
 // not available, because only the arm's host agent knows them.
-func envNames(arm coleo.Arm) []string { return configOf(arm).EnvNames }
-
-// configOf returns the configuration of an arm. Parts that cannot be parsed keep their zero values.
-func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
-	_ = json.Unmarshal(arm.Config, &c) // ignore the error, because the result is only shown
-	return c
-}
+func envNames(arm coleo.Arm) []string { return arm.SpawnConfig().EnvNames }
 
 // takeSandbox adds the sandbox that the flags describe to the request. If no flag describes a
 // sandbox, an existing arm keeps its sandbox.

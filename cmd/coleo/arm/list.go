@@ -106,7 +106,7 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	labelled := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return len(arm.Labels) > 0 })
-	boxed := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return configOf(arm).Sandbox.On() })
+	boxed := slices.ContainsFunc(rows, func(arm coleo.Arm) bool { return arm.SpawnConfig().Sandbox.On() })
 	last := func(sandbox, labels string) (end string) {
 		if boxed {
 			end += "\t" + sandbox
@@ -123,7 +123,7 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s", nameWord(arm),
 			needColour(arm).Paint(needWord(arm)+queuedWord(arm.Queue)+asOf(arm, now)),
 			show.Since(arm.LastOutputAt, now), arm.Harness, modelWord(arm), costWord(arm.TotalCost), at.folder,
-			show.OrDash(at.branch), last(configOf(arm).Sandbox.String(), show.OrDash(arm.Labels.String())))
+			show.OrDash(at.branch), last(arm.SpawnConfig().Sandbox.String(), show.OrDash(arm.Labels.String())))
 	}
 	_ = w.Flush() // ignore the error, because writing to memory never fails
 	return table.String()
@@ -144,7 +144,7 @@ func nameWord(arm coleo.Arm) string {
 	switch {
 	case arm.ParentArmID == "":
 		return arm.Name
-	case configOf(arm).Succeeds != nil:
+	case arm.SpawnConfig().Succeeds != nil:
 		return arm.Name + " (successor)"
 	}
 	return arm.Name + " (subarm)"

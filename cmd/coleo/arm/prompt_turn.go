@@ -101,7 +101,7 @@ func awaitTurn(ctx context.Context, client *apiclient.Client, on target, runID s
 // it is gone. It waits for the policy's decision.
 func policyAnswers(ctx context.Context, client *apiclient.Client, arm coleo.Arm) bool {
 	d := arm.Dialog
-	if d == nil || d.Kind != coleo.DialogPermission || configOf(arm).Policy != coleo.PolicyRead {
+	if d == nil || d.Kind != coleo.DialogPermission || arm.SpawnConfig().Policy != coleo.PolicyRead {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, policyTime)

@@ -54,7 +54,7 @@ Without a NAME, and on a terminal, this lets you choose an arm.`,
 func statusText(arm coleo.Arm, now time.Time) string {
 	var p statusPage
 	p.line("Arm", arm.Name)
-	if by := configOf(arm).Succeeds; by != nil {
+	if by := arm.SpawnConfig().Succeeds; by != nil {
 		p.line("Successor of", by)
 	} else if arm.ParentArmID != "" {
 		p.line("Subarm of", arm.ParentArmID)
@@ -137,7 +137,7 @@ func (p *statusPage) addHarness(arm coleo.Arm) {
 // addPlace adds lines about where the arm works: its folder, sandbox and host.
 func (p *statusPage) addPlace(arm coleo.Arm) {
 	p.line("Workdir", arm.Workdir)
-	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
+	if w := arm.SpawnConfig().Worktree; w != nil && w.Path != "" {
 		kind := ""
 		if w.Clone {
 			kind = "a clone, "
@@ -145,7 +145,7 @@ func (p *statusPage) addPlace(arm coleo.Arm) {
 		from := strings.Join(append([]string{w.From}, w.With...), " and ")
 		p.line("Worktree", fmt.Sprintf("%sbranch %s, made for %s", kind, w.Branch, from))
 	}
-	if s := configOf(arm).Sandbox; s.On() {
+	if s := arm.SpawnConfig().Sandbox; s.On() {
 		p.line("Sandbox", s)
 		if s.LimitedBy != "" {
 			p.line("Limits by", s.LimitedBy)
@@ -163,7 +163,7 @@ func (p *statusPage) addStart(arm coleo.Arm) {
 		p.line("Process", arm.PID)
 	}
 	p.line("Session", show.OrDash(arm.SessionID))
-	if from := configOf(arm).ForkedFrom; from != nil {
+	if from := arm.SpawnConfig().ForkedFrom; from != nil {
 		p.line("Forked from", from)
 	}
 	if len(arm.Labels) > 0 {

@@ -2,7 +2,6 @@ package fanout
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,26 +96,21 @@ func headsOf(arms []coleo.Arm) (heads []coleo.Arm) {
 		first := arm // the first arm in a line of successors
 		for range arms {
 			before, known := byID[first.ParentArmID]
-			if !known || configOf(first).Succeeds == nil {
+			if !known || first.SpawnConfig().Succeeds == nil {
 				break
 			}
 			first = before
 		}
-		if arm.Labels[label] != "" && (first.ParentArmID == "" || configOf(first).Succeeds != nil) {
+		if arm.Labels[label] != "" && (first.ParentArmID == "" || first.SpawnConfig().Succeeds != nil) {
 			heads = append(heads, arm)
 		}
 	}
 	return heads
 }
 
-func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
-	_ = json.Unmarshal(arm.Config, &c) // ignore the error: an unreadable configuration counts as empty
-	return c
-}
-
 // worktreeOf returns the git worktree that Coleo has made for the arm. It returns nil if there is
 // none.
-func worktreeOf(arm coleo.Arm) *coleo.Worktree { return configOf(arm).Worktree }
+func worktreeOf(arm coleo.Arm) *coleo.Worktree { return arm.SpawnConfig().Worktree }
 
 func newListCommand() *cobra.Command {
 	return &cobra.Command{

@@ -68,8 +68,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 
 // accountOf returns the account of an arm. Arms with the same account share a login.
 func accountOf(a coleo.Arm) Account {
-	var c coleo.SpawnConfig
-	_ = json.Unmarshal(a.Config, &c) // ignore the error: without a readable configuration, the account is the user's own
+	c := a.SpawnConfig() // without a readable configuration, the account is the user's own
 	return Account{Harness: a.Harness, Home: c.Home, Endpoint: c.Endpoint, Provider: c.Provider}
 }
 
