@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,12 +59,27 @@ func Append(path string, payload io.Reader, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if !endsLine(file) {
+		line = append([]byte{'\n'}, line...)
+	}
 	_, err = file.Write(line)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("append to %s: %w", path, err)
 	}
 	wake(wakePath(path))
 	return nil
+}
+
+// endsLine reports whether the file is empty or ends with a whole line. On a full disk, a hook program can write a part
+// of its line.
+func endsLine(file *os.File) bool {
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return true
+	}
+	var last [1]byte
+	_, err = file.ReadAt(last[:], info.Size()-1)
+	return err != nil || last[0] == '\n'
 }
 
 func newLine(payload io.Reader, now time.Time) ([]byte, error) {
@@ -83,8 +99,11 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 			delete(l.Payload, key)
 		}
 	}
-	out, err := json.Marshal(l)
-	return append(out, '\n'), err
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // otherwise values with markup would become so long that the Reader skips the line
+	err := e.Encode(l)
+	return out.Bytes(), err
 }
 
 // openToAppend opens the file at path and locks it until the caller closes it. If the file is full,
@@ -92,7 +111,7 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 // mount cannot be renamed. So there openToAppend empties the full file instead.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, err
 		}

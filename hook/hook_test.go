@@ -142,6 +142,39 @@ func TestLargeValuesAreLeftOutByName(t *testing.T) {
 	}
 }
 
+// If the disk becomes full during the write of a report, the file ends with a part of a line. The next report must
+// arrive all the same.
+func TestAReportAfterAPartOfALineArrives(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	Run([]string{path, `{"n":"a"}`}, nil)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, whole[:len(whole)/2]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Run([]string{path, `{"n":"b"}`}, nil)
+	Run([]string{path, `{"n":"c"}`}, nil)
+	if got := texts(r.Lines()); got != "a b c" {
+		t.Errorf("%q, want every whole report", got)
+	}
+}
+
+// JSON can write each "<" as six bytes. A report with much markup must not become longer than the Reader accepts.
+func TestAReportFullOfMarkupArrives(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	markup := strings.Repeat("<b>&</b>", (maxValue-2)/8)
+	Run([]string{path, `{"n":"kept","input":"` + markup + `"}`}, nil)
+	Run([]string{path, `{"n":"also","input":"` + markup[8:] + `","output":"` + markup[8:] + `"}`}, nil)
+	got := r.Lines()
+	if texts(got) != "kept also" || got[1].Text("input") != markup[8:] || len(got[1].Cut) > 0 {
+		t.Errorf("%q, want both reports, and all of their values", texts(got))
+	}
+}
+
 // Many hook programs append at the same time and fill several files. The Reader must return no line
 // twice, and the folder must never contain more than two files.
 func TestTheFileIsBounded(t *testing.T) {

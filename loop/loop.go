@@ -81,8 +81,12 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 		return ""
 	}
 	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
-		clear(s.same) // after an edit, a call with the same result does not show that the run goes in circles
-		return s.noteEdits(c)
+		changes := s.changesOf(c)
+		// A file that is written again with its own text is not edited. Such a call counts like any other call.
+		if len(changes) == 0 || changes[0].from != changes[0].to {
+			clear(s.same) // after an edit, a call with the same result does not show that the run goes in circles
+			return s.noteEdits(c, changes)
+		}
 	}
 	arguments := string(c.Arguments)
 	if c.Malformed != nil {
@@ -96,13 +100,10 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	return fmt.Sprintf("it has made the same call of %s with the same result %d times", c.Name, s.same[key])
 }
 
-// noteEdits records the edits of a successful call. It returns the reason if these edits show that
+// noteEdits records the changes of a successful call. It returns the reason if these changes show that
 // the run goes in circles, and "" otherwise.
-func (s *State) noteEdits(c coleo.ToolCall) string {
-	for _, one := range s.changesOf(c) {
-		if one.from == one.to {
-			continue
-		}
+func (s *State) noteEdits(c coleo.ToolCall, changes []change) string {
+	for _, one := range changes {
 		reverse := change{one.file, one.to, one.from}
 		pair := one
 		if reverse.from < pair.from {
@@ -119,8 +120,8 @@ func (s *State) noteEdits(c coleo.ToolCall) string {
 	return ""
 }
 
-// changesOf returns the edits of a call. An edit replaces one text with another, writes a whole
-// file or applies a patch.
+// changesOf returns the edit of a call, or nil if it is not known. An edit replaces one text with another, writes a
+// whole file or applies a patch.
 func (s *State) changesOf(c coleo.ToolCall) []change {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Arguments, &args) != nil {
@@ -149,7 +150,9 @@ func (s *State) changesOf(c coleo.ToolCall) []change {
 		return nil
 	}
 	if patch, ok := text("patch", "patchText", "input"); ok {
-		return []change{changeOfPatch(files, patch)}
+		if one := changeOfPatch(files, patch); one.from != one.to { // a patch without lines deletes or renames a file
+			return []change{one}
+		}
 	}
 	return nil
 }

@@ -77,6 +77,21 @@ func TestCirclesAreFound(t *testing.T) {
 			c.replace("f"+fmt.Sprint(i), "a", "b")
 			c.replace("g"+fmt.Sprint(i), "b", "a")
 		}, ""},
+		"a file that is written again with its own text": {func(c *calls, _ int) { c.write("f", "x") },
+			"the same call of Write"},
+		"a test after a file was written with its own text": {func(c *calls, _ int) {
+			c.write("f", "x")
+			c.run("go test", "FAIL")
+		}, "the same call of"},
+		"a test after a file was deleted": {func(c *calls, _ int) {
+			c.patch("f", "*** Begin Patch\n*** Delete File: f\n*** End Patch\n")
+			c.run("go test", "FAIL")
+		}, ""},
+		"a test after one of two edits": {func(c *calls, i int) {
+			c.write("f", "x")
+			c.write("g", fmt.Sprint(i))
+			c.run("go test", "FAIL")
+		}, ""},
 		"a file that grows": {func(c *calls, i int) { c.write("f", strings.Repeat("x", i)) }, ""},
 		"calls that were cut": {func(c *calls, _ int) {
 			c.add(coleo.ToolRead, "Read", nil, coleo.ToolEnd{Output: "x", Truncated: true})

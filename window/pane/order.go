@@ -88,8 +88,8 @@ func waitingOrder(dir string) *Order {
 	return &o
 }
 
-// withdraw removes the order if Run has not taken it yet.
-func withdraw(dir string) { _ = os.Remove(filepath.Join(dir, orderFile)) }
+// withdraw removes the order if Run has not taken it yet. It reports whether there was an order.
+func withdraw(dir string) bool { return os.Remove(filepath.Join(dir, orderFile)) == nil }
 
 // Read returns the record of the newest window in the arm's folder. It returns nil if there is
 // none.

@@ -81,22 +81,33 @@ func (s *Shown) changeState(state coleo.WindowState, reason string) {
 // runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
-	err := writeOrder(s.dir, o)
-	if err == nil {
-		err = window.Open(ctx, w, environ)
+	if err := writeOrder(s.dir, o); err != nil {
+		s.Fail(err.Error())
+		return err
 	}
+	err := window.Open(ctx, w, environ)
 	var r *Record
 	if err == nil {
 		r, err = s.awaitOpen(ctx, o.ID)
 	}
-	switch {
-	case err == nil:
-		s.onOpened(r)
-	case s.ctx.Err() == nil:
-		withdraw(s.dir)
-		s.changeState(coleo.WindowFailed, err.Error())
-	} // in the other case, Shown was released, and the next session takes over the order and the window
-	return err
+	return s.finishOpening(o.ID, r, err)
+}
+
+// finishOpening notes that the window with this id is open, or that it cannot be opened because of the given error. It
+// returns the error, or nil if the window is open. After an error, it first withdraws the order. If the program in the
+// window has taken the order, that program runs or is about to run.
+func (s *Shown) finishOpening(id string, r *Record, err error) error {
+	if err != nil && s.ctx.Err() == nil && !withdraw(s.dir) {
+		if late, wrong := s.awaitOpen(s.ctx, id); wrong == nil {
+			r, err = late, nil
+		}
+	}
+	if err != nil {
+		s.Fail(err.Error()) // if Shown was released, the next session takes over the order and the window
+		return err
+	}
+	s.onOpened(r)
+	return nil
 }
 
 // Begin notes that a window is about to open. It returns a description of the window for Finish. The program in
@@ -155,8 +166,8 @@ func (s *Shown) onOpened(r *Record) {
 // Resume finds the window that an earlier process has opened or was about to open, and follows it.
 // If there is no such window, the state of Window stays "".
 func (s *Shown) Resume() {
+	waiting := waitingOrder(s.dir) // first, because Run removes the order before it writes the record
 	r, err := Read(s.dir)
-	waiting := waitingOrder(s.dir)
 	s.mu.Lock()
 	switch {
 	case waiting != nil:
@@ -188,13 +199,7 @@ func (s *Shown) Fail(why string) {
 // resumeOpening waits for the window that an earlier process was about to open.
 func (s *Shown) resumeOpening(id string) {
 	r, err := s.awaitOpen(s.ctx, id)
-	switch {
-	case err == nil:
-		s.onOpened(r)
-	case s.ctx.Err() == nil:
-		withdraw(s.dir)
-		s.changeState(coleo.WindowFailed, err.Error())
-	}
+	_ = s.finishOpening(id, r, err)
 }
 
 // watch follows an open window until it has ended.

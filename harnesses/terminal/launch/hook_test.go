@@ -90,3 +90,49 @@ func TestOnlyAProgramOfOursIsAHook(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A user can name the agent CLI's folder by a variable that only this arm has (--env). Then the user's hook is in that
+// folder, and so is the file with the trusted folders.
+func TestAVariableOfTheArmNamesTheUsersFolder(t *testing.T) {
+	t.Parallel()
+	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(casttest.PlainSpec+`
+[launch]
+[launch.trust]
+file = "trust.json"
+folder_env = "OWN"
+path = ["trusted"]
+[launch.permission]
+ask = ""
+[[launch.part]]
+if = "{{if .Hook}}yes{{end}}"
+args = ["{{json .Hook.Argv}}"]
+`, `strip = '</?paste>'`,
+		`unless = { folder_env = "OWN", folder = ".own", file = "config", pattern = '(?m)^notify', key = "notify" }`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []coleo.Profile{coleo.ProfileUser, coleo.ProfileHermetic} {
+		home, usual, own := t.TempDir(), t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(own, "config"), []byte("notify = [\"mine\"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: t.TempDir(), Workdir: t.TempDir(), Binary: self, TrustWorkdir: true,
+			Profile: profile, Home: home, Environ: []string{"HOME=" + home, "OWN=" + usual}, Env: map[string]string{"OWN": own}}
+		launch, err := Plan(spec, &c, []string{self, "hook"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(launch.Argv, " "); !strings.Contains(got, `"--then","mine"`) {
+			t.Errorf("%s: the command line %s leaves the user's hook out", profile, got)
+		}
+		for folder, want := range map[string]bool{own: profile == coleo.ProfileUser, usual: false, home: false} {
+			if _, err := os.Stat(filepath.Join(folder, "trust.json")); (err == nil) != want {
+				t.Errorf("%s: the trust in %s: %v, want a file: %t", profile, folder, err, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -47,12 +48,18 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	if u.Pattern == "" {
 		return nil, false
 	}
-	folder := filepath.Join(Home(c), u.Folder)
-	if named := lookupEnv(c.Environ, u.FolderEnv); named != "" && c.Profile != coleo.ProfileHermetic {
-		folder = named
-	}
-	text = []byte(readSettings(filepath.Join(folder, u.File)))
+	text = []byte(readSettings(filepath.Join(userFolder(c, u.FolderEnv, filepath.Join(Home(c), u.Folder)), u.File)))
 	return text, len(text) > 0 && u.In(text)
+}
+
+// userFolder returns the folder that a variable of the agent CLI names, or `usual` if it names none. `variable` can
+// be "". The arm's own variables replace those of the user.
+func userFolder(c *coleo.SpawnConfig, variable, usual string) string {
+	named, given := c.Env[variable]
+	if !given && variable != "" && c.Profile != coleo.ProfileHermetic {
+		named = lookupEnv(c.Environ, variable)
+	}
+	return cmp.Or(named, usual)
 }
 
 // HookCommand returns the command line of the hook program. holdCommand is the command line that

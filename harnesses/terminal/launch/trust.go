@@ -24,10 +24,6 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
 	}
-	folder := Home(c)
-	if named := lookupEnv(c.Environ, t.FolderEnv); named != "" && t.FolderEnv != "" {
-		folder = named
-	}
 	if real, err := filepath.EvalSymlinks(facts.Workdir); err == nil {
 		facts.Workdir = real // the path that the agent CLI sees
 	}
@@ -39,7 +35,7 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 		}
 		keys[i] = text
 	}
-	return writeTrue(filepath.Join(folder, t.File), keys)
+	return writeTrue(filepath.Join(userFolder(c, t.FolderEnv, Home(c)), t.File), keys)
 }
 
 // writeTrue sets a value in a JSON file to true. The parameter `keys` contains the keys that lead

@@ -198,18 +198,49 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err != nil {
 		return nil, err
 	}
+	m, err := s.noteInstalled(p.Harness, now)
+	if err != nil {
+		return nil, err
+	}
 	if problems := s.Problems(p, now); len(problems) > 0 {
 		return nil, problems[0]
 	}
 	if err := accept(p); err != nil {
 		return nil, err
 	}
-	// Write the serial before the pack. If Coleo crashes between the two writes, the same pack can
-	// be added again, but an older pack cannot.
-	if err := s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest)); err != nil {
+	// A pack is not used if the serial in its file is higher than its own. So the earlier pack stays in use until the new
+	// one has replaced it. Only the first pack of a harness needs its serial before.
+	if m.serial == 0 {
+		if err := s.writeMark(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.replace(p.Harness+packEnd, data); err != nil {
 		return nil, err
 	}
-	return p, s.replace(p.Harness+packEnd, data)
+	if m.serial > 0 {
+		_ = s.writeMark(p) // the pack is installed; after an error, noteInstalled writes the serial
+	}
+	return p, nil
+}
+
+// noteInstalled writes the serial of the installed pack if Add was killed after it had written the pack. It returns
+// the highest serial that was ever installed.
+func (s Store) noteInstalled(harness string, now time.Time) (mark, error) {
+	m, err := s.markOf(harness)
+	if err != nil || m.serial == 0 {
+		return mark{}, err
+	}
+	p, _ := s.load(harness, now) // if the pack is not used, its serial can still be the highest
+	if p == nil || p.Harness != harness || p.Serial <= m.serial {
+		return m, nil
+	}
+	return mark{p.Serial, p.Digest}, s.writeMark(p)
+}
+
+// writeMark writes the serial and the digest of a pack.
+func (s Store) writeMark(p *Pack) error {
+	return s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest))
 }
 
 // Remove removes the pack of a harness, but keeps the highest serial. The error is ENotFound if
@@ -217,6 +248,10 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 func (s Store) Remove(harness string) error {
 	if !harnessName.MatchString(harness) {
 		return coleo.Errorf(coleo.EInvalid, "%.80q is not the name of a harness", harness)
+	}
+	// An unreadable serial stays as it is: with it, no pack is added.
+	if m, err := s.noteInstalled(harness, time.Now()); err != nil && m.serial > 0 {
+		return err
 	}
 	err := os.Remove(filepath.Join(s.dir, harness+packEnd))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
 )
 
 // claudeBench is a bench with the rules of Claude Code and a terminal of 100 columns and 30 rows.
@@ -89,6 +90,32 @@ func TestAHarmlessCallDoesNotStandInForTheCallOfTheDialog(t *testing.T) {
 				t.Errorf("the dialog counts as about %+v, %v", q, err)
 			}
 		})
+	}
+}
+
+// A long command full of "<" must not get lost on its way from the hook program to the Reader. Otherwise the dialog
+// about it would count as about the harmless call, and the policy would approve it.
+func TestALongCallWithMarkupReachesTheReader(t *testing.T) {
+	t.Parallel()
+	path := hook.Path(t.TempDir())
+	file, err := hook.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	b := claudeBench(t)
+	for _, report := range []string{prompted, before("Bash", `{"description":"x","command":"cat a.go\nls\nls"}`),
+		before("Bash", `{"description":"x","command":"rm -rf x #`+strings.Repeat("<", 60_000)+`\nls\nls"}`)} {
+		if err := hook.Append(path, strings.NewReader(report), b.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range file.Lines() {
+		b.r.AddReport(line, b.now)
+	}
+	b.shows(permission(" │ ls", " │ ls", "-"))
+	if q, err := b.r.AskedTool(b.asked()); coleo.ErrorCode(err) != coleo.EUnsupported {
+		t.Errorf("the dialog counts as about %+v, %v", q, err)
 	}
 }
 
