@@ -25,6 +25,7 @@ func (b *family) Arm(_ context.Context, word string) (coleo.Arm, error) {
 		{ID: "b", Name: "other"}, {ID: "o", Name: "orphan", ParentArmID: "gone"},
 		{ID: "s", Name: "successor", Config: []byte(`{"succeeds":{"id":"a"}}`)},
 		{ID: "f", Name: "fork", ParentArmID: "b", Config: []byte(`{"forked_from":{"arm":"s","conversation":"c"}}`)},
+		{ID: "w", Name: "placed", Workdir: "/w/tree", Config: []byte(`{"worktree":{"from":"/repository"}}`)},
 		{ID: "u", Name: "unreadable", Config: []byte(`[]`)}} {
 		if word == arm.ID || word == arm.Name {
 			return arm, nil
@@ -51,6 +52,12 @@ func (b *family) AnswerSuspension(_ context.Context, arm, id string, _ coleo.Dec
 	by string) (coleo.Suspension, error) {
 	b.note("answered " + arm + " by " + by)
 	return coleo.Suspension{ID: id}, nil
+}
+
+func (b *family) Modes(context.Context, string) (wire.Modes, error) {
+	return wire.Modes{List: []coleo.Mode{{ID: "plan", Permission: coleo.PermissionPlan}, {ID: "free"},
+		{ID: "acceptEdits", Permission: coleo.PermissionEdit}, {ID: "auto", Confirm: true},
+		{ID: "bypassPermissions", Permission: coleo.PermissionAll, Confirm: true}}}, nil
 }
 
 func (b *family) SwitchMode(_ context.Context, arm string, _ coleo.ModeOrder) (coleo.ModeSwitch, error) {
@@ -112,7 +119,7 @@ func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), 
 func answers(ctx context.Context, c *apiclient.Client, arm string) map[string]error {
 	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
-	_, mode := c.SwitchMode(ctx, arm, coleo.ModeOrder{Mode: "free", Allow: true})
+	_, mode := c.SwitchMode(ctx, arm, coleo.ModeOrder{Mode: "free"})
 	return map[string]error{
 		"respond":    c.Respond(ctx, arm, "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""),
 		"suspension": suspension, "suspension by its id": byID, "mode": mode,

@@ -94,7 +94,7 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.Spa
 	if coleo.ErrorCode(err) != coleo.ENotFound {
 		return nil, err
 	}
-	return s.spawn(ctx, in.Body, false)
+	return s.spawn(ctx, in.Body)
 }
 
 // spawnArm starts the arm whose id or name is in the path. If the body also contains a name, it
@@ -116,27 +116,24 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 		return nil, coleo.Errorf(coleo.EInvalid, "the path names the arm %q, the body %q", name, r.Name)
 	}
 	r.Name = name
-	return s.spawn(ctx, r, err == nil)
+	return s.spawn(ctx, r)
 }
 
-// spawn starts an arm. armExists says whether Coleo already has an arm with this name.
-func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool) (*reply[wire.SpawnReply], error) {
+// spawn starts an arm.
+func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest) (*reply[wire.SpawnReply], error) {
 	if err := armname.Check(r.Name); err != nil {
 		return nil, err
 	}
-	if err := s.checkSpawn(ctx, r, armExists); err != nil {
+	if err := s.boundStart(ctx, &r); err != nil {
 		return nil, err
-	}
-	if operatorOf(ctx) != nil && !armExists {
-		r.Policy = coleo.PolicyOff // a program with an operator token cannot set the policy; only a person can
 	}
 	out, err := s.brain.Spawn(ctx, r)
 	return &reply[wire.SpawnReply]{out}, err
 }
 
-// checkSpawn returns EForbidden if the caller has an operator token and the request sets an option that such a
-// caller must not set. `known` says whether Coleo already has the arm.
-func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
+// boundStart limits a request to start an arm if the caller has an operator token. It returns EForbidden if the
+// request sets an option that such a caller must not set. A new arm gets no policy, because only a person can set it.
+func (s *Server) boundStart(ctx context.Context, r *wire.SpawnRequest) error {
 	if operatorOf(ctx) == nil {
 		return nil
 	}
@@ -144,7 +141,19 @@ func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool
 	if err != nil {
 		return err
 	}
-	return token.CheckSpawn(r, known, harnesses)
+	var known *coleo.Arm
+	arm, err := s.brain.Arm(ctx, r.Name)
+	switch {
+	case err == nil:
+		known = &arm
+	case coleo.ErrorCode(err) != coleo.ENotFound:
+		return err
+	}
+	err = token.CheckSpawn(*r, known, harnesses)
+	if known == nil {
+		r.Policy = coleo.PolicyOff
+	}
+	return err
 }
 
 func (s *Server) recoverArm(ctx context.Context, in *armBody[*wire.RecoverRequest]) (*reply[wire.SpawnReply], error) {

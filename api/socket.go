@@ -157,7 +157,7 @@ func (k *socket) write() {
 		}
 	}
 	cause := context.Cause(k.ctx)
-	for errors.Is(cause, errFinished) && len(k.out) > 0 {
+	for (errors.Is(cause, errFinished) || errors.Is(cause, errNoNews)) && len(k.out) > 0 {
 		k.put(<-k.out)
 	}
 	k.close(cause)

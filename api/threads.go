@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -163,10 +164,11 @@ func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.
 		return nil, err
 	}
 	named := in.Body
-	named.Harness = in.Harness
-	if err := s.checkSpawn(ctx, named, false); err != nil {
+	named.Harness = cmp.Or(in.Body.Harness, in.Harness)
+	if err := s.boundStart(ctx, &named); err != nil {
 		return nil, err
 	}
+	in.Body.Policy = named.Policy
 	out, err := s.brain.CloneThread(ctx, in.Harness, in.ID, in.Body)
 	return &reply[wire.SpawnReply]{out}, err
 }

@@ -1,9 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"slices"
 
 	"coleo.dev"
 	"coleo.dev/api/token"
@@ -12,7 +12,7 @@ import (
 )
 
 // This file contains the routes for operator tokens, and the checks that limit what a caller with a token
-// can answer and start.
+// can start. It also notes what such a caller has prompted.
 
 type tokenInput struct {
 	Body wire.TokenRequest
@@ -93,87 +93,6 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors.
-const mostAncestors = 100
-
-// ancestors returns the id of an arm, followed by the ids of all arms from which its prompts can come: its parent, the
-// arm whose task it has received by a hand-over, the arm whose conversation it has copied, and their ancestors. The
-// ancestors of an arm that was removed are unknown.
-func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
-	line := []string{arm.ID}
-	for at := 0; at < len(line) && at < mostAncestors; at++ {
-		if at > 0 {
-			var err error
-			arm, err = f.Arm(ctx, line[at])
-			if coleo.ErrorCode(err) == coleo.ENotFound {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		above, err := armsAbove(arm)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range above {
-			if id != "" && !slices.Contains(line, id) {
-				line = append(line, id)
-			}
-		}
-	}
-	return line, nil
-}
-
-// armsAbove returns the ids of the arms from which the arm has its first prompt. An id can be "".
-func armsAbove(arm coleo.Arm) ([]string, error) {
-	c, err := arm.DecodeConfig()
-	if err != nil {
-		return nil, err
-	}
-	ids := []string{arm.ParentArmID}
-	if c.Succeeds != nil {
-		ids = append(ids, c.Succeeds.ID)
-	}
-	if c.ForkedFrom != nil {
-		ids = append(ids, c.ForkedFrom.Arm)
-	}
-	return ids, nil
-}
-
-// mayAnswer returns the arm with the given id or name. It returns EForbidden if the caller has an
-// operator token that must not answer dialogs of this arm.
-func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
-	arm, err := f.Arm(ctx, word)
-	o := operatorOf(ctx)
-	if o == nil || err != nil {
-		return arm, err
-	}
-	if o.token.RunsIn == "" && !o.place.seen {
-		return arm, coleo.Errorf(coleo.EForbidden, "Coleo does not see in which arm this program runs, so its token answers "+
-			"nothing: call over the socket on Linux, or make a token with `coleo token create --runs-in`; nothing was done")
-	}
-	target, err := f.ancestors(ctx, arm)
-	if err != nil {
-		return arm, err
-	}
-	var own []string
-	if id := o.token.RunsIn; id != "" {
-		runsIn, err := f.Arm(ctx, id)
-		switch {
-		case coleo.ErrorCode(err) == coleo.ENotFound:
-			own = []string{id}
-		case err != nil:
-			return arm, err
-		default:
-			if own, err = f.ancestors(ctx, runsIn); err != nil {
-				return arm, err
-			}
-		}
-	}
-	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
-}
-
 // notePrompter must be called before a prompt is sent. If the caller has an operator token, notePrompter
 // stores a note that the token prompts the arm.
 func (f fence) notePrompter(ctx context.Context, word string) error {
@@ -186,71 +105,6 @@ func (f fence) notePrompter(ctx context.Context, word string) error {
 		return err
 	}
 	return f.tokens.NotePrompted(ctx, o.token, arm.ID, "")
-}
-
-// checkAnswer checks an answer of a caller with an operator token. The answer must name the dialog,
-// because otherwise the answer could go to a later dialog. An answer in words counts as a prompt.
-func (f fence) checkAnswer(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
-	arm, err := f.mayAnswer(ctx, word)
-	if err != nil || operatorOf(ctx) == nil {
-		return arm, err
-	}
-	switch {
-	case dialog == "":
-		return arm, coleo.Errorf(coleo.EInvalid, "with an operator token, name what you answer by its id; nothing was done")
-	case d.Choice == coleo.ChoiceApproveAlways:
-		return arm, coleo.Errorf(coleo.EForbidden, "an operator token approves what is asked now, and nothing later: "+
-			"approve without always; nothing was done")
-	case d.Key != "":
-		return arm, coleo.Errorf(coleo.EForbidden, "an operator token never types a key; nothing was done")
-	case d.Words != "":
-		return arm, f.notePrompter(ctx, arm.ID)
-	}
-	return arm, nil
-}
-
-func (f fence) Respond(ctx context.Context, word string, dialog coleo.Fingerprint, d coleo.Decision,
-	lease string) error {
-	if _, err := f.checkAnswer(ctx, word, string(dialog), d); err != nil {
-		return err
-	}
-	return f.Brain.Respond(ctx, word, dialog, d, lease)
-}
-
-func (f fence) AnswerSuspension(ctx context.Context, word, id string, d coleo.Decision,
-	by string) (coleo.Suspension, error) {
-	if operatorOf(ctx) == nil {
-		return f.Brain.AnswerSuspension(ctx, word, id, d, by)
-	}
-	waiting, err := f.Suspensions(ctx, word)
-	if err != nil {
-		return coleo.Suspension{}, err
-	}
-	at := slices.IndexFunc(waiting, func(s coleo.Suspension) bool { return s.ID == id })
-	if id != "" && at < 0 {
-		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "nothing with the id %q waits for an answer", id)
-	}
-	if at >= 0 {
-		word = waiting[at].Arm
-		if kind := waiting[at].Kind; kind == coleo.SuspensionSubarm || kind == coleo.SuspensionMessage {
-			return coleo.Suspension{}, coleo.Errorf(coleo.EForbidden, "only a person decides about subarms and about messages "+
-				"between arms; nothing was done")
-		}
-	}
-	arm, err := f.checkAnswer(ctx, word, id, d)
-	if err != nil {
-		return coleo.Suspension{}, err
-	}
-	return f.Brain.AnswerSuspension(ctx, arm.ID, id, d, by)
-}
-
-func (f fence) SwitchMode(ctx context.Context, word string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
-	if operatorOf(ctx) != nil {
-		if _, err := f.mayAnswer(ctx, word); err != nil {
-			return coleo.ModeSwitch{}, err
-		}
-	}
-	return f.Brain.SwitchMode(ctx, word, o)
 }
 
 func (f fence) Prompt(ctx context.Context, word string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
@@ -295,10 +149,26 @@ func (f fence) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply,
 	return f.startWithNote(ctx, q, f.Brain.Spawn)
 }
 
+// CloneThread refuses an existing arm to a caller with an operator token. The token could have prompted the
+// conversation, and the arm has the permissions that a person gave it.
 func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	if operatorOf(ctx) != nil {
+		if _, err := f.Arm(ctx, q.Name); coleo.ErrorCode(err) != coleo.ENotFound {
+			return wire.SpawnReply{}, cmp.Or(err, error(coleo.Errorf(coleo.EConflict, "with an operator token, a copy of a "+
+				"conversation needs a new arm, and the name %q is taken: nothing was started", q.Name)))
+		}
+	}
 	return f.startWithNote(ctx, q, func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 		return f.Brain.CloneThread(ctx, harness, id, q)
 	})
+}
+
+// SwitchThread counts as a prompt, because the token chooses the conversation, and could have prompted it before.
+func (f fence) SwitchThread(ctx context.Context, word, conversation string) (wire.SpawnReply, error) {
+	if err := f.notePrompter(ctx, word); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	return f.Brain.SwitchThread(ctx, word, conversation)
 }
 
 // startWithNote calls order, which starts an arm. If the caller has an operator token, startWithNote first

@@ -349,5 +349,6 @@ func (a *arm) worktree() worktree.Keeper {
 				a.host.Log.Warn("record what happens to the worktree of an arm", "arm", a.name(), "error", err)
 			}
 		},
-		WorksIn: func(folder string) string { return a.host.worksIn(folder, a.record.ID) }}
+		WorksIn:  func(folder string) string { return a.host.worksIn(folder, a.record.ID) },
+		MakeRoom: a.host.DB.MakeRoom}
 }

@@ -111,3 +111,23 @@ func Copy(ctx context.Context, oldPath, newPath string) error {
 	}
 	return nil
 }
+
+// ForgetTokens deletes all operator tokens from a copy of serve's database. The copy is for a backup. If a user puts
+// an old copy back, it would make tokens valid that were revoked since then, and would lose the notes of what they
+// have prompted.
+func ForgetTokens(ctx context.Context, path string) error {
+	db, err := sqlite.Open(path, "mode=rw&_secure_delete=on")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var has bool // false for the database of an older Coleo
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'operator_tokens')").Scan(&has)
+	if err == nil && has {
+		_, err = db.ExecContext(ctx, "DELETE FROM operator_tokens")
+	}
+	if err != nil {
+		return fmt.Errorf("leave the operator tokens out of the copy %s: %w", path, err)
+	}
+	return nil
+}

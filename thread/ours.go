@@ -83,7 +83,9 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	return nil
 }
 
-// takeOurs copies the user's titles and deletions from the file into the index. The caller must hold x.writing.
+// takeOurs copies the user's titles and deletions from the file into the index. It also deletes the texts of deleted
+// threads from the index. An index can have several rows of one thread, and another process may have deleted the
+// thread. The caller must hold x.writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {
@@ -99,8 +101,44 @@ func (x *Index) takeOurs(ctx context.Context) error {
 				return fmt.Errorf("write to the index of conversations: %w", err)
 			}
 		}
-		return nil
+		return x.deleteTexts(ctx, tx)
 	})
+}
+
+// deleteTexts deletes all texts of the deleted threads.
+func (x *Index) deleteTexts(ctx context.Context, tx *sql.Tx) error {
+	keys, err := keysWithTexts(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("read the index of conversations: %w", err)
+	}
+	for _, key := range keys {
+		if err := x.deleteMessages(ctx, tx, key); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE threads SET filled = '', title = '', preview = '' WHERE key = ?",
+			key); err != nil {
+			return fmt.Errorf("write to the index of conversations: %w", err)
+		}
+	}
+	return nil
+}
+
+// keysWithTexts returns the keys of the deleted threads of which the index still has texts.
+func keysWithTexts(ctx context.Context, tx *sql.Tx) (keys []int64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT t.key FROM ours o JOIN threads t ON t.harness = o.harness AND t.id = o.id
+		WHERE o.deleted AND (t.filled <> '' OR t.title <> '' OR t.preview <> '')`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key int64
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, rows.Err()
 }
 
 // longestTitle is the largest size of a title in bytes.
@@ -120,7 +158,7 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	return x.takeOurs(ctx)
 }
 
-// Delete hides a thread and deletes its messages from the index. If `deleteFile` is true, Delete first deletes the
+// Delete hides a thread and deletes its texts from the index. If `deleteFile` is true, Delete first deletes the
 // agent CLI's own file. It returns EUnsupported if that file also contains other threads. The caller must make sure
 // that no arm uses the thread.
 func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
@@ -134,16 +172,7 @@ func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 	if err := x.ours.change(r.Harness, r.ID, func(m *mark) { m.Deleted = true }); err != nil {
 		return err
 	}
-	if err := x.takeOurs(ctx); err != nil {
-		return err
-	}
-	return x.write(ctx, func(tx *sql.Tx) error {
-		if err := x.deleteMessages(ctx, tx, r.key); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, "UPDATE threads SET filled = '' WHERE key = ?", r.key)
-		return err
-	})
+	return x.takeOurs(ctx)
 }
 
 // deleteFile deletes the file of a thread. It follows no symbolic link.

@@ -16,9 +16,10 @@ import (
 //
 // Otherwise a caller with a token could start an arm that does forbidden things without asking a person.
 //
-// The request must name a harness whose agent CLI asks before it acts. If `known` is true, the arm already exists,
-// and the request can omit the harness.
-func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
+// The request must name a harness whose agent CLI asks before it acts. If the arm already exists, `known` is its row,
+// and the request can omit the harness. Such an arm keeps its harness, its folder and its profile. A person gave it
+// its permissions, variables and sandbox for these, and a sandbox shows the folder. For a new arm, `known` is nil.
+func CheckSpawn(q wire.SpawnRequest, known *coleo.Arm, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
 		Profile: q.Profile, PermissionMode: q.PermissionMode, Tools: q.Tools, NoTools: q.NoTools, Recover: q.Recover,
@@ -34,11 +35,17 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	case coleo.PermissionEdit, coleo.PermissionAll:
 		return refusal("permissionMode " + string(q.PermissionMode))
 	}
-	if err := checkOnLimit(q.OnLimit, known, harnesses); err != nil {
+	if err := checkOnLimit(q.OnLimit, known != nil, harnesses); err != nil {
 		return err
 	}
 	switch {
-	case q.Harness == "" && known:
+	case known != nil && q.Workdir != "" && !worksIn(*known, q.Workdir):
+		return refusal("that already exists another workdir")
+	case known != nil && q.Profile != "":
+		return refusal("that already exists a profile")
+	case known != nil && q.Harness != "" && q.Harness != known.Harness:
+		return refusal("that already exists another harness")
+	case known != nil:
 		return nil
 	case q.Harness == "":
 		return coleo.Errorf(coleo.EInvalid, "with an operator token, name the harness of a new arm; nothing was started")
@@ -63,6 +70,12 @@ func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 		}
 	}
 	return nil
+}
+
+// worksIn reports whether an arm works in a folder, or in a worktree that was made for this folder.
+func worksIn(arm coleo.Arm, folder string) bool {
+	made := arm.SpawnConfig().Worktree
+	return folder == arm.Workdir || made != nil && folder == made.From
 }
 
 // asksBeforeActing reports whether the agent CLI of a harness asks before it acts. It returns false for an

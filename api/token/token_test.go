@@ -218,7 +218,7 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 		if slices.Contains(fine, name) {
 			want = ""
 		}
-		if err := CheckSpawn(q, false, harnesses); coleo.ErrorCode(err) != want {
+		if err := CheckSpawn(q, nil, harnesses); coleo.ErrorCode(err) != want {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
@@ -242,8 +242,15 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 		"an old arm's hand-over":   {wire.SpawnRequest{OnLimit: "handover:asks"}, true, coleo.EForbidden},
 		"an old arm's model":       {wire.SpawnRequest{OnLimit: "model:m,wait"}, true, ""},
 		"an old arm, made a shell": {wire.SpawnRequest{Harness: "generic"}, true, coleo.EForbidden},
+		"an old arm, as named":     {wire.SpawnRequest{Harness: "asks", Workdir: "/w"}, true, ""},
+		"an old arm elsewhere":     {wire.SpawnRequest{Workdir: "/elsewhere"}, true, coleo.EForbidden},
+		"an old arm's profile":     {wire.SpawnRequest{Profile: coleo.ProfileUser}, true, coleo.EForbidden},
 	} {
-		if err := CheckSpawn(c.q, c.known, harnesses); coleo.ErrorCode(err) != c.want {
+		var known *coleo.Arm
+		if c.known {
+			known = &coleo.Arm{Harness: "asks", Workdir: "/w"}
+		}
+		if err := CheckSpawn(c.q, known, harnesses); coleo.ErrorCode(err) != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

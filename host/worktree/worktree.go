@@ -19,6 +19,9 @@ type Keeper struct {
 	Tell func(ctx context.Context, kind coleo.EventKind, payload any)
 	// WorksIn returns the name of another arm that works in a folder, or "".
 	WorksIn func(folder string) string
+	// MakeRoom makes room for a removal on a full disk. It returns false if the disk is not full, or if it can make no
+	// more room.
+	MakeRoom func() bool
 }
 
 // Take gives the arm a git worktree if the configuration asks for one, or a clone if the arm has a
@@ -99,6 +102,9 @@ func (k Keeper) Remove(ctx context.Context, force bool) (done workspace.Removal,
 			other, all[0].Name)
 	}
 	done, err = k.Trees.Remove(ctx, k.Arm, force)
+	for err != nil && k.MakeRoom() {
+		done, err = k.Trees.Remove(ctx, k.Arm, force)
+	}
 	if err != nil {
 		k.Tell(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return done, err

@@ -42,7 +42,7 @@ func newStage(t *testing.T) *stage {
 			s.Check(json.Unmarshal(raw, &change))
 			s.told = append(s.told, strings.TrimSpace(string(kind)+" "+change.Status))
 		},
-		WorksIn: func(string) string { return s.other }}
+		WorksIn: func(string) string { return s.other }, MakeRoom: func() bool { return false }}
 	return s
 }
 

@@ -34,8 +34,9 @@ Serve, the host agent and the arms may continue to run. FILE must not exist
 yet.
 
 FILE contains prompts and answers, so keep it private. It contains no token and
-no key. It contains neither the output of arms nor the values of the variables
-that you gave to arms (-e, --env-file).`,
+no key, so make operator tokens again after you have put it back. It contains
+neither the output of arms nor the values of the variables that you gave to arms
+(-e, --env-file).`,
 		Example: `  coleo backup ~/coleo-$(date +%F).tar.gz`,
 		Args:    verb.Exactly(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -81,6 +82,9 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the process that creates this database has never run on this machine
+		}
+		if err == nil && db == s.ServeDB() {
+			err = store.ForgetTokens(ctx, copied)
 		}
 		if err != nil {
 			return nil, err

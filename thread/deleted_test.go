@@ -1,0 +1,47 @@
+//go:build sqlite_fts5 || fts5
+
+package thread_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/thread"
+)
+
+// Claude Code writes a second file with the same id if the conversation goes on in another folder. Serve has a second
+// index beside the index of the host agent. The text of a deleted conversation must leave all of these.
+func TestADeletedConversationLeavesNoTextInAnyIndex(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "claude-code")
+	s.conversation(uuid(1), "/work", noon, "the first needle", "one needle")
+	s.conversation(uuid(1), "/elsewhere", noon.Add(time.Hour), "the second needle", "two needles")
+	s.fill()
+	first := s.index
+	second, err := thread.Open(t.Context(), filepath.Join(s.state, "threads-local.db"),
+		filepath.Join(s.state, "threads.json"))
+	s.check(err)
+	t.Cleanup(func() { second.Close() })
+	s.index = second
+	s.fill()
+	s.index = first
+	rows := s.list(coleo.ThreadFilter{ID: uuid(1), Hidden: true})
+	if len(rows) != 2 || rows[0].Preview == "" || rows[0].Title == "" {
+		t.Fatalf("the index has %+v", rows)
+	}
+	s.check(first.Delete(t.Context(), rows[0], false))
+	s.conversation(uuid(1), "/elsewhere", noon.Add(2*time.Hour), "a later needle") // somebody continues it by hand
+	for name, index := range map[string]*thread.Index{"its index": first, "the other index": second} {
+		s.index = index
+		for _, r := range s.list(coleo.ThreadFilter{ID: uuid(1), Hidden: true}) {
+			if r.Preview != "" || r.Title != "" {
+				t.Errorf("%s still has the text %q and the title %q", name, r.Preview, r.Title)
+			}
+		}
+		if got := ids(s.search(coleo.ThreadFilter{Words: "needle*", Hidden: true})); got != "" {
+			t.Errorf("%s still finds %s", name, got)
+		}
+	}
+}
