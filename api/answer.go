@@ -206,8 +206,8 @@ func (f fence) checkMode(ctx context.Context, arm coleo.Arm, o coleo.ModeOrder) 
 		return m.ID == o.Mode && (m.Confirm || m.Permission == coleo.PermissionEdit || m.Permission == coleo.PermissionAll)
 	})
 	if asksLess || o.Allow {
-		return coleo.Errorf(coleo.EForbidden, "an operator token gives no arm a mode in which the agent CLI asks less often: "+
-			"only a person does that; nothing was done")
+		return coleo.Errorf(coleo.EForbidden, "an operator token gives no arm a mode in which the agent CLI asks less "+
+			"often: only a person does that; nothing was done")
 	}
 	return nil
 }

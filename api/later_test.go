@@ -85,7 +85,8 @@ func TestNoTokenGivesAModeThatAsksLess(t *testing.T) {
 	t.Parallel()
 	b := &asking{}
 	client := caller(t, tokenServer(t, b), "", coleo.OperatorToken{})
-	for _, order := range []coleo.ModeOrder{{Mode: "bypassPermissions", Allow: true}, {Mode: "auto"}, {Mode: "acceptEdits"}} {
+	for _, order := range []coleo.ModeOrder{
+		{Mode: "bypassPermissions", Allow: true}, {Mode: "auto"}, {Mode: "acceptEdits"}} {
 		_, err := client.SwitchMode(t.Context(), "b", order)
 		if coleo.ErrorCode(err) != coleo.EForbidden || len(b.did) > 0 {
 			t.Errorf("SwitchMode(%s) = %v, reached the brain: %q", order.Mode, err, b.did)
