@@ -162,6 +162,7 @@ func (c *compiler) timing(t Timing) {
 		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap,
 		"dialog_gap_ms": t.DialogGap,
 		"start_ms":      t.Start, "unknown_ms": t.Unknown, "interrupted_ms": t.Interrupted,
+		"interrupt_gap_ms": t.InterruptGap,
 	}
 	for _, key := range slices.Sorted(maps.Keys(times)) {
 		if n := times[key]; n < 0 || n > maxTime {

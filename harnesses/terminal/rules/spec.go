@@ -264,6 +264,9 @@ type Timing struct {
 	Unknown Milliseconds `toml:"unknown_ms"`
 	// How long the agent CLI may take to stop after an interrupt.
 	Interrupted Milliseconds `toml:"interrupted_ms"`
+	// The shortest time between two interrupts of an agent CLI that would end after two interrupts in quick succession.
+	// If the agent CLI continues to work for 5 s after an interrupt, Coleo presses the keys a second time.
+	InterruptGap Milliseconds `toml:"interrupt_gap_ms"`
 }
 
 // Rule is a kind of picture, and the state that it means. If the picture shows no dialog, the first

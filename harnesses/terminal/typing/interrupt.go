@@ -21,6 +21,8 @@ const (
 	// reported. Until then, Coleo presses no key of the interrupt. An agent CLI needs milliseconds, but longer
 	// on a loaded machine.
 	drawnTimeout = 3 * time.Second
+	// lostTimeout is how long an agent CLI may continue to work after an interrupt until the keys count as lost.
+	lostTimeout = 5 * time.Second
 	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. It is long because Coleo
 	// redraws an unknown picture only after 2 s, and a slow agent CLI then needs seconds.
 	knownTimeout = 12 * time.Second
@@ -47,6 +49,9 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	if !t.Spec().Capabilities.Interrupt {
 		return out, coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
 	}
+	if err := t.awaitGap(ctx); err != nil {
+		return out, err
+	}
 	t.awaitKnown(ctx)
 	_, err = t.view.Still(ctx, t.mayInterrupt)
 	if coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(ctx) {
@@ -58,12 +63,23 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
 		return out, nil
 	}
+	defer func() { t.turn.interrupted = time.Now() }()
 	if err := t.pressInterrupt(ctx, &out); err != nil {
 		return out, err
 	}
 	t.lapseClaims()
 	t.view.Update(func(r *reading.Reader) bool { r.ExpectNoWork(); return false })
-	return out, t.awaitStopped(ctx)
+	return out, t.awaitStopped(ctx, &out)
+}
+
+// awaitGap waits until the last interrupt was so long ago that another one does not end the agent CLI.
+func (t *Typist) awaitGap(ctx context.Context) error {
+	left := t.Spec().Timing.InterruptGap.Duration() - time.Since(t.turn.interrupted)
+	if left <= 0 {
+		return nil
+	}
+	t.turn.withoutKeys(func() bool { return pause(ctx, left) == nil })
+	return ctx.Err()
 }
 
 // mayInterrupt is a check that passes if a rule recognizes the screen. It also passes if the agent
@@ -86,14 +102,27 @@ func (t *Typist) awaitKnown(ctx context.Context) bool {
 	})
 }
 
-// awaitStopped waits until the screen shows that an interrupt has ended the turn.
-func (t *Typist) awaitStopped(ctx context.Context) error {
+// awaitStopped waits until the screen shows that an interrupt has ended the turn. If the keys count as lost, it presses
+// them once more, and records that in `out`.
+func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption) error {
 	limit := t.Spec().Timing.Interrupted.Duration()
-	stopped := func(r *reading.Reader) bool {
-		state := r.Reading().State
-		return state == coleo.Idle || state == coleo.Failed
+	stopped := func(r *reading.Reader) bool { return isResting(r.Reading().State) }
+	hasStopped := func(most time.Duration) bool {
+		return t.turn.withoutKeys(func() bool { return t.view.Await(ctx, most, stopped) })
 	}
-	if t.turn.withoutKeys(func() bool { return t.view.Await(ctx, limit, stopped) }) {
+	rest := limit
+	if t.Spec().Timing.InterruptGap > 0 && limit > lostTimeout {
+		if hasStopped(lostTimeout) {
+			return nil
+		}
+		if ctx.Err() == nil && peek(t.view, isWorking) {
+			if err := t.pressAll(ctx, out); err != nil {
+				return err
+			}
+		}
+		rest -= lostTimeout
+	}
+	if hasStopped(rest) {
 		return nil
 	}
 	return peek(t.view, func(r *reading.Reader) error {

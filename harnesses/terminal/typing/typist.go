@@ -21,6 +21,7 @@ type Typist struct {
 // New returns a Typist for the session behind the given View. It uses the rules of the Spec.
 func New(view View, spec *rules.Spec) *Typist {
 	t := &Typist{view: view}
+	t.turn.interrupted = time.Now() // another Typist may have interrupted the agent CLI just before
 	t.spec.Store(spec)
 	return t
 }
@@ -57,14 +58,16 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 	return t.turn.keys.Unlock, true
 }
 
-// typingLock is a lock that allows only one caller at a time to type. It also guards two values: `unseen`,
-// the last typed text if the screen has not shown it yet, and `own`, the texts that the Typist has typed.
+// typingLock is a lock that allows only one caller at a time to type. It also guards three values: `unseen`,
+// the last typed text if the screen has not shown it yet; `own`, the texts that the Typist has typed; and
+// `interrupted`, the time of the last interrupt.
 type typingLock struct {
 	mu sync.Mutex
 	// The caller that holds `mu` also holds `keys`, except while it only waits; see withoutKeys.
-	keys   sync.Mutex
-	unseen unseen
-	own    ownTexts
+	keys        sync.Mutex
+	unseen      unseen
+	own         ownTexts
+	interrupted time.Time
 }
 
 // unseen is the last typed text, if the screen did not show that it arrived.
