@@ -78,7 +78,7 @@ type arm struct {
 	done    bool   // the host agent is ending the arm, because its work is done
 	gone    bool   // another host has taken the arm, or the arm was removed
 	blocked string // the reason why the arm cannot continue; "" if it can
-	silent  bool   // the arm's holder did not reply when the host agent tried to attach
+	silent  bool   // the host agent could not attach to the arm, and tries again
 	asleep  bool   // the arm's holder was stopped by a signal when the host agent tried to attach
 }
 
@@ -307,10 +307,7 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 // them later. Changes reach the disk in the order of the calls. change holds mu during the call of
 // fn, so fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
-	if err := a.changeAs(ctx, happened, fn); err != nil {
-		return err
-	}
-	return a.noteLateWork(ctx)
+	return a.changeAndCount(ctx, nil, fn)
 }
 
 // intend is like change, but for something that the caller is about to do. If the write fails,
@@ -320,13 +317,12 @@ func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 }
 
 func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord) []coleo.Event) error {
-	return a.changeWith(ctx, p, nil, fn)
+	return a.changeWith(ctx, p, diskWrite{}, fn)
 }
 
-// changeWith is like changeAs, but the same transaction also writes `tools`, the change that a tool
-// call or the answer to a suspension has caused. fn may still set the fields of `tools`, because
-// changeWith reads them after fn has returned.
-func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
+// changeWith is like changeAs, but the same transaction also writes the tools and the cost in `w`. fn may
+// still set the fields of w.tools, because changeWith reads them after fn has returned.
+func (a *arm) changeWith(ctx context.Context, p purpose, w diskWrite,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -337,12 +333,16 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 			return nothingDone(err)
 		}
 	}
+	if err := a.notGone(); err != nil {
+		return err // the record would bring the arm back
+	}
 	a.mu.Lock()
 	was := a.record
 	events := fn(&a.record)
 	changed := a.record
 	a.mu.Unlock()
-	err := a.host.write(ctx, p, diskWrite{events: events, put: a, tools: tools})
+	w.events, w.put = events, a
+	err := a.host.write(ctx, p, w)
 	if err == nil || p != intended {
 		a.notePast(events)
 		a.wakeQueue() // after the change, it may be possible to send a prompt of the queue

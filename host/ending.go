@@ -237,8 +237,8 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
+	a.setGone()
 	a.mu.Lock()
-	a.gone = true
 	dropped := len(armrecord.Queue(&a.record).Entries)
 	a.mu.Unlock()
 	h.mu.Lock()

@@ -161,7 +161,7 @@ type diskWrite struct {
 	events []coleo.Event
 	put    *arm              // the arm whose record is written, in its state at the time of the write
 	traced *arm              // the arm of whose record only the trace is written, in its state at that time
-	cost   []store.Spending  // what the model calls in `events` have cost; only if `traced` is set
+	cost   []store.Spending  // what model calls have cost; only if `put` or `traced` is set
 	forget string            // the id of the arm whose record is removed; empty if none is
 	tools  *store.ToolChange // a change of the state of Coleo's tools; only `put` may be set at the same time
 }
@@ -218,7 +218,7 @@ func (h *Host) writeNow(ctx context.Context, w diskWrite) error {
 		w.put.mu.Lock()
 		record := w.put.record
 		w.put.mu.Unlock()
-		err = h.DB.PutArmWith(ctx, record, w.tools, w.events...)
+		err = h.DB.PutArmWith(ctx, record, w.tools, w.cost, w.events...)
 	case w.traced != nil:
 		w.traced.mu.Lock()
 		id, state := w.traced.record.ID, w.traced.record.Trace

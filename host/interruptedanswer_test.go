@@ -24,7 +24,7 @@ func TestAnInterruptedRunDoesNotGetTheAnswerOfAnEarlierOne(t *testing.T) {
 	ends := func(when string, interrupted bool, text, source string) {
 		t.Helper()
 		run.Interrupted = interrupted
-		end := a.endOf(t.Context(), session, run, coleo.Reading{State: coleo.Idle, Known: true})
+		end, _ := a.endOf(t.Context(), session, run, coleo.Reading{State: coleo.Idle, Known: true})
 		if end.Answer != text || end.Source != source {
 			t.Errorf("%s, the answer is %q from %q, want %q from %q", when, end.Answer, end.Source, text, source)
 		}

@@ -92,9 +92,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		a.host.runs.Go(a.adoptOrLog) // attaches to the arm again, as soon as the caller has released the locks
 		return err
 	}
-	a.mu.Lock()
-	a.gone = true
-	a.mu.Unlock()
+	a.setGone()
 	a.wakeQueue() // it also wakes the tool calls that wait for this arm, so that they find out that it has moved
 	a.letGo()
 	a.host.mu.Lock()
@@ -105,6 +103,16 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err)
 	}
 	return nil
+}
+
+// setGone records that the arm was removed or has moved to another host. It waits until no change of the record is
+// being written, and refuses later changes.
+func (a *arm) setGone() {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gone = true
 }
 
 // take attaches to an arm whose folder names this host. The session must prove its identity, as

@@ -3,6 +3,7 @@ package host
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -35,6 +36,25 @@ func TestAnOrderThatHasWaitedForAMoveChangesNothing(t *testing.T) {
 	local.restart()
 	if q := s.queue(id, coleo.QueueOrder{}); local.has(id) || len(q.Entries) != 1 || q.Entries[0].ID != first {
 		t.Errorf("after restarts the queue is %+v, and host local has the arm: %v", q, local.has(id))
+	}
+}
+
+// A call of another arm uses up a common budget while the arm moves to the host agent. Host local must not park the
+// arm, because it no longer drives it.
+func TestAnArmThatHasMovedIsNotParkedAtABudget(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	local := s.serveItself()
+	id := local.arm("ada")
+	a, err := local.host.arm(id)
+	s.check(err)
+	s.moveToHostAgent(local, id)
+	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: "$2.00 of $1.00", Seen: time.Now()}, Try: 1}
+	if parked, err := (meteredArm{a}).Park(t.Context(), p, nil); parked || coleo.ErrorCode(err) != coleo.ENotFound {
+		t.Errorf("the arm is parked: %v, %v", parked, err)
+	}
+	if r, err := local.db.Arm(t.Context(), id); coleo.ErrorCode(err) != coleo.ENotFound {
+		t.Errorf("host local has the arm again: %+v, %v", r, err)
 	}
 }
 

@@ -183,7 +183,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 	defer a.typing.RUnlock()
 	var refusal error
 	gone := false
-	err = a.changeWith(ctx, intended, &c, func(r *store.ArmRecord) []coleo.Event {
+	err = a.changeWith(ctx, intended, diskWrite{tools: &c}, func(r *store.ArmRecord) []coleo.Event {
 		if a.gone || r.Status == coleo.StatusStopped {
 			refusal = coleo.Errorf(coleo.EExited, "the arm %s has ended", r.Name)
 		}

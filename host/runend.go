@@ -21,10 +21,10 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
-	end := a.endOf(ctx, s, *run, reading)
+	end, cost := a.endOf(ctx, s, *run, reading)
 	asks, earlier := a.hasOpenSuspension(ctx), a.earlierAnswers(ctx, run.ID)
 	done := false
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	err := a.changeAndCount(ctx, cost, func(r *store.ArmRecord) []coleo.Event {
 		shown := armrecord.ShownWork(*r, run.ID, end, noModel) // must come before armrecord.EndRuns, which changes the trace
 		finished := armrecord.Finishes(*r, run.ID, end)
 		events := append(shown, armrecord.EndRuns(r, run.ID, end, earlier)...)
@@ -61,9 +61,10 @@ func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
 }
 
 // endOf returns the end of a run whose turn has ended with the given reading. It asks the session
-// for the answer.
-func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) coleo.RunEnd {
-	end := armrecord.EndBy(reading)
+// for the answer. It also returns the amounts that the turn has cost. The caller writes them with the end of the run.
+func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) (end coleo.RunEnd,
+	cost []store.Spending) {
+	end = armrecord.EndBy(reading)
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, run); err == nil && !run.Compact {
 			end.Answer, end.Source = answer.Text, answer.Source
@@ -75,12 +76,22 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 			}
 		}
 	}
-	if call, counted := a.meter.CountConversation(ctx, end.Usage); counted {
+	call, cost, counted := a.meter.CountConversation(ctx, end.Usage)
+	if counted {
 		a.host.keepBudgets(ctx, a, call)
 	}
 	a.noteLimit(s, &end)
 	armrecord.CheckAnswer(run, &end)
-	return end
+	return end, cost
+}
+
+// changeAndCount is like change, but the same transaction also adds amounts to what models have cost.
+func (a *arm) changeAndCount(ctx context.Context, cost []store.Spending,
+	fn func(*store.ArmRecord) []coleo.Event) error {
+	if err := a.changeWith(ctx, happened, diskWrite{cost: cost}, fn); err != nil {
+		return err
+	}
+	return a.noteLateWork(ctx)
 }
 
 // dropEarlierAnswer corrects the answer of an interrupted run if the answer comes from the screen.

@@ -318,11 +318,13 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	}
 	over, found := a.takeBegun()
 	var end coleo.RunEnd
+	var cost []store.Spending
 	var earlier map[string]coleo.AssistantText
 	if found {
-		end, earlier = a.endOf(ctx, s, over, reading), a.earlierAnswers(ctx, over.ID)
+		end, cost = a.endOf(ctx, s, over, reading)
+		earlier = a.earlierAnswers(ctx, over.ID)
 	}
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	err := a.changeAndCount(ctx, cost, func(r *store.ArmRecord) []coleo.Event {
 		var events []coleo.Event
 		if found {
 			events = append(armrecord.ShownWork(*r, over.ID, end, false), armrecord.EndRuns(r, over.ID, end, earlier)...)

@@ -191,6 +191,17 @@ func (a *arm) adopt(ctx context.Context) error {
 	if _, err := a.liveSession(); err == nil {
 		return nil
 	}
+	err = a.attach(ctx)
+	if coleo.ErrorCode(err) == coleo.EInternal { // for example too many open files, so Host.beat tries again
+		a.mu.Lock()
+		a.silent = true
+		a.mu.Unlock()
+	}
+	return err
+}
+
+// attach is adopt for a caller that has locked the arm by beginHere.
+func (a *arm) attach(ctx context.Context) error {
 	a.mu.Lock()
 	handle, record := a.record.Handle, a.record
 	a.mu.Unlock()

@@ -2,11 +2,14 @@ package host
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
 )
@@ -82,4 +85,24 @@ func TestASilentHolderThatIsKilledIsReported(t *testing.T) {
 	s.host.beat()
 	s.awaitState(id, coleo.Dead)
 	s.until("the end is written down", func() bool { return len(s.events(id, coleo.EventStopped)) == 1 })
+}
+
+// A host agent cannot attach to an arm for a reason that passes, such as too many open files. Here, the path of the
+// holder's socket is a loop. When the reason has passed, the host agent must read the arm again by itself.
+func TestAnAttachThatFailsForAPassingReasonIsTriedAgain(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("one")
+	socket := holder.SocketPath(must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Dir)
+	s.halt()
+	s.check(os.Rename(socket, socket+".real"))
+	s.check(os.Symlink(filepath.Base(socket), socket))
+	s.start()
+	report := func() bus.ArmReport { return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}) }
+	if r := report(); r.Attached || r.Reading.State == coleo.Idle || r.Reading.State == coleo.Dead {
+		t.Fatalf("nobody reads the arm, and the report is %+v", r)
+	}
+	s.check(os.Rename(socket+".real", socket))
+	s.host.beat()
+	s.until("the host agent reads the arm", func() bool { return report().Attached })
+	s.awaitState(id, coleo.Idle)
 }

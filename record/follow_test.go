@@ -153,6 +153,21 @@ func TestARecordThatWasWrittenAnewIsReadAgain(t *testing.T) {
 	s.sees("first", "second", "third")
 }
 
+// The agent CLI replaces its record by a longer one between two reads. All of the new record counts.
+func TestALongerRecordInPlaceOfTheOldOneIsReadFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	path := s.path("one")
+	s.write(path, "first\nsecond\n")
+	s.sees("first", "second")
+	s.check(os.WriteFile(path+".new", []byte("third, which is long\nfourth\n"), 0o600))
+	s.check(os.Rename(path+".new", path))
+	s.sees("first", "second", "third, which is long", "fourth")
+	s.check(os.WriteFile(path+".new", []byte("third, which is long\nfourth\nfifth\n"), 0o600))
+	s.check(os.Rename(path+".new", path)) // the same record with one more line
+	s.sees("first", "second", "third, which is long", "fourth", "fifth")
+}
+
 // A FIFO and a folder with the record's name must not stop the Follower: opening a FIFO could
 // block, and a folder cannot be read.
 func TestOnlyAFileIsARecord(t *testing.T) {

@@ -12,12 +12,16 @@ import (
 // the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
+// remembered is how many of the last bytes a Tail compares. If they differ, the file is another one.
+const remembered = 256
+
 // lines is the Tail for a record that is a file of lines.
 type lines struct {
 	path    string
 	start   func() Decoder
 	decoder Decoder
 	offset  int64
+	last    []byte // the last bytes before the offset, at most `remembered`
 	rest    []byte // beginning of a line whose end has not been written yet
 	skips   bool   // the line that is being read is too long, so it is skipped
 }
@@ -45,19 +49,29 @@ func (l *lines) Next() []Entry {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if info.Size() < l.offset { // the file was written again from its beginning
-		l.offset, l.rest, l.skips, l.decoder = 0, nil, false, l.start()
+	if info.Size() < l.offset || !l.continues(file) { // the file was written again from its beginning
+		l.offset, l.last, l.rest, l.skips, l.decoder = 0, nil, nil, false, l.start()
 	}
 	var out []Entry
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := file.ReadAt(buf, l.offset)
 		l.offset += int64(n)
+		l.last = append(l.last, buf[max(0, n-remembered):n]...)
+		l.last = append([]byte(nil), l.last[max(0, len(l.last)-remembered):]...)
 		out = append(out, l.decode(buf[:n], l.offset-int64(n))...)
 		if err == io.EOF || n == 0 {
 			return out
 		}
 	}
+}
+
+// continues reports whether the file still has the bytes before the offset. Otherwise the agent CLI has replaced it by
+// another one.
+func (l *lines) continues(file *os.File) bool {
+	now := make([]byte, len(l.last))
+	n, err := file.ReadAt(now, l.offset-int64(len(now)))
+	return n < len(now) && err != io.EOF || bytes.Equal(now[:n], l.last)
 }
 
 // decode returns the entries of all lines that end in p. The bytes p begin at the given offset of

@@ -91,12 +91,13 @@ func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 // intents, such as the desired state or the generation. To store only observations, use Observe.
 // PutArm returns EConflict if another arm has the same name, and EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
-	return h.PutArmWith(ctx, r, nil, events...)
+	return h.PutArmWith(ctx, r, nil, nil, events...)
 }
 
 // PutArmWith does the same as PutArm. In the same transaction, it also writes the change c that a
-// tool has made, unless c is nil.
-func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, events ...coleo.Event) error {
+// tool has made, unless c is nil, and adds amounts to accounts.
+func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, cost []Spending,
+	events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
 	}
@@ -104,6 +105,9 @@ func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, eve
 		_, err := tx.Exec(upsertStatement("arms", recordFields(&r)), recordCells(&r)...)
 		if err == nil && c != nil {
 			err = c.write(tx)
+		}
+		if err == nil {
+			err = addSpending(tx, cost)
 		}
 		return err
 	})

@@ -25,11 +25,7 @@ func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
 	return list, nil
 }
 
-// AddSpending adds amounts to accounts. It does not wait for the disk.
-func (h *HostDB) AddSpending(ctx context.Context, list []Spending) error {
-	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error { return addSpending(tx, list) })
-}
-
+// addSpending adds amounts to accounts.
 func addSpending(tx *sql.Tx, list []Spending) error {
 	for _, s := range list {
 		if _, err := tx.Exec(`INSERT INTO spending (account, day, dollars) VALUES (?, ?, ?)

@@ -21,7 +21,8 @@ func TestWhatModelsHaveCostIsKeptWithTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	code(t, "work of an unknown arm", h.AppendWork(ctx, "a9", trace.State{}, first), coleo.ENotFound)
-	if err := h.AddSpending(ctx, []Spending{{"fleet", "2026-01-02", 0.25}, {"fleet", "2026-01-03", 1}}); err != nil {
+	more := []Spending{{"fleet", "2026-01-02", 0.25}, {"fleet", "2026-01-03", 1}}
+	if err := h.PutArmWith(ctx, record("a1", "ada"), nil, more, event(coleo.EventRunEnd, "a1", nil)); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()

@@ -269,7 +269,7 @@ func (k *keptContent) writeAll(out *bufio.Writer, ref string) error {
 	for id, text := range k.tags {
 		fmt.Fprintf(out, "M 100644 inline tags/%s\ndata %d\n%s\n", id, len(text), text)
 	}
-	manifest, err := k.manifest()
+	manifest, err := k.manifest(mostManifest)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,9 @@ func (k *keptContent) commits() []string {
 	return out
 }
 
-func (k *keptContent) manifest() ([]byte, error) {
+// manifest returns the manifest. It returns EConflict if the manifest has more than `most` bytes, because Restore could
+// not read it.
+func (k *keptContent) manifest(most int) ([]byte, error) {
 	var out strings.Builder
 	lines := json.NewEncoder(&out)
 	if err := lines.Encode(k.header); err != nil {
@@ -302,6 +304,10 @@ func (k *keptContent) manifest() ([]byte, error) {
 	for _, f := range k.files {
 		if err := lines.Encode(f.entry); err != nil {
 			return nil, err
+		}
+		if out.Len() > most {
+			return nil, coleo.Errorf(coleo.EConflict, "the paths of its files are too long to keep, such as %s; "+
+				"delete files that a build can make again", shownName(string(f.Path)))
 		}
 	}
 	return []byte(out.String()), nil

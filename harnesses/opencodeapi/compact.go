@@ -33,9 +33,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, err
 	}
 	defer s.deliver()()
-	s.mu.Lock()
-	busied, failures := s.facts.busied, s.facts.failures
-	s.mu.Unlock()
+	before := s.factsNow()
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Cursor: s.log.Cursor(),
 		Proof: coleo.ProofStarted, Compact: true}
 	waiting, cancel := context.WithCancelCause(ctx)
@@ -46,7 +44,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 			cancel(err) // ends the call of await below, if it still waits
 		}
 	})
-	if s.await(waiting, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
+	if s.awaitTurn(waiting, srv, &r, before) {
 		return r, nil
 	}
 	if err := context.Cause(waiting); err != nil && ctx.Err() == nil {

@@ -23,6 +23,7 @@ type facts struct {
 	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
 	events   int    // how many events have reported a status, or a request that was opened or closed
+	resyncs  int    // how often Coleo has asked the server for its state
 	tools    map[string]bool
 	requests []openRequest // the open requests of all conversations, oldest first
 }
@@ -50,6 +51,7 @@ func newFacts() facts { return facts{tools: map[string]bool{}} }
 // sent to the server.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures, now.events = f.busied, f.failed, f.failures, f.events
+	now.resyncs = f.resyncs + 1
 	for i := range now.requests {
 		for _, was := range f.requests {
 			if was.id == now.requests[i].id {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/opencode"
@@ -11,8 +12,12 @@ import (
 
 // message contains the fields that Coleo reads of a message of the conversation (1.18.33).
 type message struct {
-	Info  opencode.Info `json:"info"`
-	Parts []part        `json:"parts"`
+	Info struct {
+		opencode.Info
+		ID     string `json:"id"`
+		Parent string `json:"parentID"` // in a reply: the id of its prompt
+	} `json:"info"`
+	Parts []part `json:"parts"`
 }
 
 // text joins the texts of the message's text parts, without the texts that OpenCode itself has added.
@@ -55,19 +60,42 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 }
 
 // Prove searches for the prompt that Coleo was about to send at the time r.Time. It returns
-// ProofAccepted if a message since that time is the prompt, and "" otherwise. It returns the errors
-// of ready and of the request.
+// ProofAccepted if a message since that time is the prompt, and if the server works or has replied to
+// the message. OpenCode 1.18.33 can keep the message of a prompt and forget to work on it. So Prove
+// returns "" if a message has no reply after startedTimeout, and before that EBusy. Without such a
+// message, it returns "". It also returns the errors of ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	messages, err := s.messages(ctx)
-	if err != nil {
+	sent, isReplied, err := s.findPrompt(ctx, r)
+	if err != nil || sent == nil {
 		return "", err
 	}
-	for _, m := range messages {
-		if m.Info.Role == "user" && m.Info.Time.Created >= r.Time.UnixMilli() && m.begins(r) {
-			return coleo.ProofAccepted, nil
-		}
+	now := s.State().State
+	if isReplied || now.Working() || now == coleo.WaitingApproval {
+		return coleo.ProofAccepted, nil
+	}
+	if time.Since(time.UnixMilli(sent.Info.Time.Created)) < startedTimeout {
+		return "", coleo.Errorf(coleo.EBusy, "%s has the prompt, and may still begin to work on it", s.h.spec.Title)
 	}
 	return "", nil
+}
+
+// findPrompt returns the message since the time r.Time that is the prompt with the receipt r, or nil. It also reports
+// whether the server has replied to this message. If several messages are the prompt, it prefers one with a reply.
+func (s *Session) findPrompt(ctx context.Context, r coleo.Receipt) (found *message, isReplied bool, err error) {
+	messages, err := s.messages(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for i, m := range messages {
+		if m.Info.Role != "user" || m.Info.Time.Created < r.Time.UnixMilli() || !m.begins(r) {
+			continue
+		}
+		found = &messages[i]
+		if slices.ContainsFunc(messages, func(reply message) bool { return reply.Info.Parent == m.Info.ID }) {
+			return found, true, nil
+		}
+	}
+	return found, false, nil
 }
 
 // begins reports whether the message is the prompt with the receipt r, or the order to shorten the conversation.

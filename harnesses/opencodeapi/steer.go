@@ -93,9 +93,7 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		return coleo.Receipt{}, err
 	}
 	defer s.deliver()()
-	s.mu.Lock()
-	busied, failures := s.facts.busied, s.facts.failures
-	s.mu.Unlock()
+	before := s.factsNow()
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(),
 		Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
@@ -107,7 +105,7 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		return coleo.Receipt{}, err
 	}
 	// If there was no answer, only the events of the server can prove that it has taken the prompt.
-	if s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
+	if s.awaitTurn(ctx, srv, &r, before) {
 		return r, nil
 	}
 	if err != nil {
@@ -116,6 +114,38 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	}
 	return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost,
 		"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
+}
+
+// awaitTurn waits until the server begins the turn of the prompt with the receipt r, and reports whether it did.
+// `before` are the facts before the prompt was sent. The stream of events can break, and the turn can begin and end
+// before the next stream. So after each new stream, awaitTurn looks for a reply. If there is one, the turn is over,
+// and awaitTurn sets r.Cursor to a number before the present reading.
+func (s *Session) awaitTurn(ctx context.Context, srv *server, r *coleo.Receipt, before facts) bool {
+	begun := func(f facts) bool { return f.busied > before.busied || f.failures > before.failures }
+	for end := time.Now().Add(startedTimeout); ; {
+		hit := s.await(ctx, time.Until(end), func(f facts) bool { return begun(f) || f.resyncs > before.resyncs })
+		now := s.factsNow()
+		if begun(now) {
+			return true
+		}
+		// Ask for the state after the reply, because the turn may have begun only just now.
+		if _, isReplied, err := s.findPrompt(ctx, *r); err == nil && isReplied && s.resync(srv) == nil {
+			if !begun(s.factsNow()) {
+				r.Cursor = 0
+			}
+			return true
+		}
+		if !hit {
+			return false
+		}
+		before.resyncs = now.resyncs
+	}
+}
+
+func (s *Session) factsNow() facts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.facts
 }
 
 // mayBegin returns the server if a turn can begin now. Otherwise it returns EExited, EBusy or

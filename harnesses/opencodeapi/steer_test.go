@@ -1,10 +1,12 @@
 package opencodeapi
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -36,6 +38,35 @@ func TestAnOrderWhoseAnswerIsLostHasArrived(t *testing.T) {
 				t.Errorf("the receipt is %+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// The stream of events breaks, and the turn of a prompt begins and ends before the next stream. The prompt is not lost.
+func TestATurnBetweenTwoStreamsIsNotLost(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer(t)
+	ends := make(chan bool)
+	f.set(func(f *fakeServer) {
+		f.routes["/event"] = func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "data: {\"type\":\"server.connected\",\"properties\":{}}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-ends
+		}
+		f.routes["/session/one/prompt_async"] = func(http.ResponseWriter, *http.Request) {
+			f.set(func(f *fakeServer) {
+				delete(f.routes, "/event")
+				f.routes["/session/one/message"] = func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, fmt.Sprintf(`[{"info":{"id":"msg_1","role":"user","time":{"created":%d}},`+
+						`"parts":[{"type":"text","text":"hello"}]},%s]`, time.Now().UnixMilli(), replied))
+				}
+			})
+			close(ends)
+		}
+	})
+	s := followingLong(t, f)
+	r, err := s.SendPrompt(t.Context(), coleo.Prompt{Text: "hello"})
+	if err != nil || r.Proof != coleo.ProofStarted || r.Cursor >= s.log.Cursor() {
+		t.Errorf("the receipt is %+v, %v, and the session's cursor is %d", r, err, s.log.Cursor())
 	}
 }
 

@@ -42,8 +42,32 @@ func (c *conversation) set(id string) {
 // the same prompt, the records of both conversations contain this prompt. takenConversations makes sure
 // that both arms do not follow the same conversation.
 type takenConversations struct {
-	mu sync.Mutex
-	by map[string]*session
+	mu      sync.Mutex
+	by      map[string]*session
+	senders map[*session]bool // the sessions into which Coleo has typed a prompt
+}
+
+// addSender records that Coleo types a prompt into the session `s`.
+func (t *takenConversations) addSender(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.senders[s] = true
+}
+
+// isContested reports whether a conversation in the work folder of the session `s` can belong to another session. The
+// function isSent reports whether the conversation contains a prompt. The other session has sent such a prompt too, and
+// its own conversation is not known yet.
+func (t *takenConversations) isContested(s *session, isSent func(submission) bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for other := range t.senders {
+		prompts, mine := other.submissions.look()
+		isSame := other.facts.Home == s.facts.Home && other.facts.Workdir == s.facts.Workdir
+		if other != s && isSame && mine == "" && other.conversation.get() == "" && slices.ContainsFunc(prompts, isSent) {
+			return true
+		}
+	}
+	return false
 }
 
 // take gives the conversation with the given id to the session `s`, and removes the earlier conversation of
@@ -74,6 +98,7 @@ func (t *takenConversations) leave(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(s)
+	delete(t.senders, s)
 }
 
 // forget removes the conversation of the session s. The caller must hold mu.
@@ -151,6 +176,10 @@ func (s *session) followTo(all record.Conversations, p record.Taken, now string)
 	}
 	if slices.Contains(ids, now) {
 		return true
+	}
+	isSent := func(sent submission) bool { return p.Is(sent.bare) }
+	if now == "" && s.harness.shared.conversations.isContested(s, isSent) {
+		return false
 	}
 	return len(ids) == 1 && s.setConversation(ids[0])
 }

@@ -41,7 +41,7 @@ type Shared struct {
 // NewShared returns a Shared that no session uses yet.
 func NewShared() *Shared {
 	return &Shared{floods: NewFloods(), records: record.NewWatcher(),
-		conversations: takenConversations{by: map[string]*session{}}}
+		conversations: takenConversations{by: map[string]*session{}, senders: map[*session]bool{}}}
 }
 
 // Records returns the Watcher of all records.

@@ -72,6 +72,7 @@ func (s *session) rememberPrompt(text string, at time.Time) {
 	if typed, err := s.rules().PromptText(text); err == nil {
 		text = typed
 	}
+	s.harness.shared.conversations.addSender(s)
 	s.submissions.addPrompt(s.harness.spec.Hook.Bare(text), at)
 }
 
@@ -79,7 +80,8 @@ func (s *session) rememberPrompt(text string, at time.Time) {
 // was last written. The same agent CLI can also run in another arm, or in a terminal of the user. So a conversation
 // is the session's own only in these cases:
 //
-//   - It contains a prompt that Coleo has typed into this session.
+//   - It contains a prompt that Coleo has typed into this session, and into no other session that can have the
+//     conversation.
 //   - A person has typed into this session before the conversation was written.
 //   - The command line can contain a prompt, or it has copied a conversation.
 func (s *session) isMine(id string, written time.Time) bool {
@@ -90,7 +92,7 @@ func (s *session) isMine(id string, written time.Time) bool {
 		return true
 	}
 	sent, mine := s.submissions.look()
-	if mine == id || len(sent) == 0 {
+	if mine != "" || len(sent) == 0 {
 		return mine == id
 	}
 	if !s.hasPrompt(id, sent) {
@@ -118,6 +120,7 @@ func (s *session) hasPrompt(id string, sent []submission) bool {
 			return false
 		}
 		bare := s.harness.spec.Hook.Bare(e.Text)
-		return slices.ContainsFunc(sent, func(p submission) bool { return p.bare == bare && !e.Time.Before(p.at) })
+		isSent := func(p submission) bool { return p.bare == bare && !e.Time.Before(p.at) }
+		return slices.ContainsFunc(sent, isSent) && !s.harness.shared.conversations.isContested(s, isSent)
 	})
 }

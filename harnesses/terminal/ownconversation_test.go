@@ -119,3 +119,50 @@ func TestTheConversationOfAnOpenRunIsFollowedAfterARestart(t *testing.T) {
 		t.Errorf("it has the conversation %q", s.conversation.get())
 	}
 }
+
+// Two arms run the same agent CLI in one folder, and both get the same first prompt. An arm must not take the
+// conversation of the other one, because it would report the answers of the other one.
+func TestTwoArmsWithTheSamePromptDoNotSwapTheirConversations(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sent     [2]time.Duration // when each arm got the prompt
+		recorded [2]time.Duration // when each agent CLI has recorded it
+		want     [2]string
+	}{
+		"one after the other": {[2]time.Duration{0, 2 * time.Second}, [2]time.Duration{1 * time.Second, 3 * time.Second},
+			[2]string{"one", "two"}},
+		"at the same time": {[2]time.Duration{}, [2]time.Duration{1 * time.Second, 3 * time.Second}, [2]string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, a, all, home := setFolderStage(t)
+			start := time.Now()
+			arms := [2]*session{a, {harness: a.harness, facts: a.facts, typist: a.typist}}
+			records := func(id, prompt string, after time.Duration) {
+				all.begin(t, home, id, prompt)
+				all.by[id][0].Time = start.Add(after)
+			}
+			follow := func() (out [2]string) {
+				for i, s := range arms {
+					out[i] = s.whereRecorded().Conversation
+				}
+				return out
+			}
+			for i := range arms {
+				arms[i].rememberPrompt("go on", start.Add(c.sent[i]))
+			}
+			records("one", "go on", c.recorded[0])
+			follow()
+			records("two", "go on", c.recorded[1])
+			if got := follow(); got != c.want {
+				t.Errorf("the arms follow %q, want %q", got, c.want)
+			}
+			arms[1].rememberPrompt("and now this", start.Add(4*time.Second))
+			records("two", "and now this", 5*time.Second)
+			follow() // the second arm finds its conversation
+			if got := follow(); got != [2]string{"one", "two"} {
+				t.Errorf("after another prompt, the arms follow %q", got)
+			}
+		})
+	}
+}

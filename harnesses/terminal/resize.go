@@ -99,11 +99,7 @@ func (z *sizes) postponeBack(give func()) (size past.Size, waits bool) {
 
 // postponeLocked is postpone for a caller that holds mu.
 func (z *sizes) postponeLocked(size past.Size, typing bool, give func()) bool {
-	wait := resizeGap
-	if z.awaited {
-		wait = resizeLimit
-	}
-	left := wait - time.Since(z.given)
+	left := z.leftLocked()
 	if z.timer == nil && !typing && left <= 0 {
 		z.given = time.Now()
 		return false
@@ -165,8 +161,15 @@ func (z *sizes) isBusy() bool {
 	return z.isBusyLocked()
 }
 
-func (z *sizes) isBusyLocked() bool {
-	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
+func (z *sizes) isBusyLocked() bool { return z.timer != nil || z.leftLocked() > 0 }
+
+// leftLocked returns how long the next size would have to wait because of the last one.
+func (z *sizes) leftLocked() time.Duration {
+	wait := resizeGap
+	if z.awaited {
+		wait = resizeLimit
+	}
+	return wait - time.Since(z.given)
 }
 
 // Resize gives the screen and the program another size. In three cases the size must wait, and

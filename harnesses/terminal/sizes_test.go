@@ -53,3 +53,24 @@ func TestSizesArePostponed(t *testing.T) {
 		})
 	}
 }
+
+// A redraw waits until the next size would not have to wait, and nobody can type meanwhile. So a program that never
+// draws for its last size must not make this wait endless.
+func TestASizeIsNotAwaitedForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var z sizes
+		if z.postpone(past.Size{Cols: 60, Rows: 20}, false, func() {}) {
+			t.Fatal("the first size is postponed")
+		}
+		z.await(1, true)
+		z.recordAttempt(false)
+		if time.Sleep(resizeLimit - time.Millisecond); !z.isBusy() {
+			t.Error("the program may still draw, and the next size would not have to wait")
+		}
+		time.Sleep(time.Millisecond)
+		if z.isBusy() || !z.beginRedraw(past.Size{}) {
+			t.Error("the program does not draw, and the next size would have to wait")
+		}
+	})
+}

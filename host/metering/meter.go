@@ -136,13 +136,16 @@ func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Cal
 }
 
 // CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
-// counts the usage since the last run, and stores its cost. CountConversation counts the whole sum in two
-// cases: the agent CLI was started since the last run, or the sum is smaller than at the end of that run.
-// It returns false if it has counted nothing.
-func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
+// counts the usage since the last run. CountConversation counts the whole sum in two cases: the agent CLI was
+// started since the last run, or the sum is smaller than at the end of that run. CountConversation returns false if
+// it has counted nothing.
+//
+// It also returns the amounts to store. The caller stores them in the same write as the end of the run. Otherwise a
+// kill between two writes would make the next host agent count the turn again.
+func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, []store.Spending, bool) {
 	f := m.Arm.Facts()
 	if sum == nil || f.Harness == nil || f.Harness.Work.Usage || f.NoModel {
-		return budget.Call{}, false
+		return budget.Call{}, nil, false
 	}
 	used := *sum
 	if before := m.countedBefore(ctx, f); before.Input <= sum.Input && before.Output <= sum.Output {
@@ -152,10 +155,7 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 	m.conversation, m.conversationOf = *sum, f.Generation
 	m.mu.Unlock()
 	call, cost := m.Ledger.Count(m.Arm.Account(), f.Model, coleo.ReplyUsage{Usage: used}, m.Now())
-	if err := m.DB.AddSpending(ctx, cost); err != nil {
-		m.Log.Error("record what a turn has cost", "arm", f.Name, "error", err)
-	}
-	return call, true
+	return call, cost, true
 }
 
 // countedBefore returns the usage that CountConversation has counted for the arm's present start. This host agent

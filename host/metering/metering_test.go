@@ -261,7 +261,7 @@ func TestOnlyTheUsageSinceTheLastRunIsCounted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, coleo.BudgetWarn)
 	sum := &coleo.Usage{Output: 3e6}
-	if _, ok := b.CountConversation(t.Context(), sum); ok {
+	if _, _, ok := b.CountConversation(t.Context(), sum); ok {
 		t.Error("the usage of an agent CLI that reports each reply was counted twice")
 	}
 	b.arm.facts.Harness.Work.Usage = false
@@ -272,24 +272,20 @@ func TestOnlyTheUsageSinceTheLastRunIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, ok := b.CountConversation(t.Context(), sum)
-	if !ok || call.Output != 1e6 || b.Ledger.Of(b.arm.account) != 1 {
+	call, cost, ok := b.CountConversation(t.Context(), sum)
+	if !ok || call.Output != 1e6 || len(cost) == 0 || b.Ledger.Of(b.arm.account) != 1 {
 		t.Errorf("counted %d tokens for %v dollars, %t; want a million for 1", call.Output, b.Ledger.Of(b.arm.account), ok)
 	}
 	smaller := &coleo.Usage{Output: 1e6}
-	if call, ok := b.CountConversation(t.Context(), smaller); !ok || call.Output != 1e6 {
+	if call, _, ok := b.CountConversation(t.Context(), smaller); !ok || call.Output != 1e6 {
 		t.Errorf("of a smaller sum, %d tokens were counted, want all", call.Output)
 	}
 	begun := coleo.Event{Arm: "a1", Kind: coleo.EventSpawned, Payload: []byte("{}")}
 	if _, err := b.DB.Append(t.Context(), begun); err != nil {
 		t.Fatal(err)
 	}
-	if call, ok := b.CountConversation(t.Context(), sum); !ok || call.Output != 3e6 {
+	if call, _, ok := b.CountConversation(t.Context(), sum); !ok || call.Output != 3e6 {
 		t.Errorf("after another start, %d tokens were counted, want all", call.Output)
-	}
-	kept, err := b.DB.Spendings(t.Context())
-	if err != nil || len(kept) == 0 {
-		t.Errorf("the database has %v, %v of it", kept, err)
 	}
 }
 
@@ -368,5 +364,25 @@ func TestARunWithoutUsageCountsNothingTwice(t *testing.T) {
 	ends(&coleo.Usage{Output: 4e6})
 	if spent := b.Ledger.Of(b.arm.account); spent != 7 {
 		t.Errorf("after another start, %v dollars were counted, want 4 more than 3", spent)
+	}
+}
+
+// The host agent is killed after it has counted the last turn, and before it has stored the end of that turn's run. The
+// next host agent ends the run. It must count the turn, and must not count it twice.
+func TestAKillAtTheEndOfATurnCountsTheTurnOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, coleo.BudgetWarn)
+	b.arm.facts.Harness.Work.Usage, b.arm.facts.Generation = false, 1
+	sum := &coleo.Usage{Output: 2e6}
+	b.CountConversation(t.Context(), sum)
+	stored, err := b.DB.Spendings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := &Meter{Config: b.Config}
+	next.Ledger = spending.New(stored, func() cost.Prices { return flatPrice{} }, coleo.Budgets{})
+	next.CountConversation(t.Context(), sum)
+	if spent := next.Ledger.Of(b.arm.account); spent != 2 {
+		t.Errorf("%v dollars were counted for two million tokens, want 2", spent)
 	}
 }

@@ -123,7 +123,8 @@ func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "claim_type is one of %s, not %q", printable.List(claimKinds),
 			short(in.Kind))
 	}
-	others, err := d.others(ctx, c, path)
+	real := realPath(path)
+	others, err := d.others(ctx, c, real)
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +140,7 @@ func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 	if own := slices.DeleteFunc(all, func(o store.Claim) bool { return o.Arm != c.arm }); len(own) >= maxClaims {
 		return "", coleo.Errorf(coleo.EInvalid, "the arm has claimed %d files, which is the most", len(own))
 	}
-	claim := store.Claim{Arm: c.arm, Path: path, Kind: in.Kind, Reason: in.Reason, At: d.Now().UTC()}
+	claim := store.Claim{Arm: c.arm, Path: real, Kind: in.Kind, Reason: in.Reason, At: d.Now().UTC()}
 	return d.answerAtOnce(ctx, c, store.ToolChange{Claim: &claim},
 		fmt.Sprintf("%s is claimed (%s) until this arm ends.", path, in.Kind))
 }
@@ -163,7 +164,7 @@ func (d *Dispatcher) checkConflicts(ctx context.Context, c call) (string, error)
 	if err != nil {
 		return "", err
 	}
-	others, err := d.others(ctx, c, path)
+	others, err := d.others(ctx, c, realPath(path))
 	if err != nil {
 		return "", err
 	}
@@ -204,6 +205,19 @@ func (c call) path(path string) (string, error) {
 		path = filepath.Join(c.facts.Workdir, path)
 	}
 	return filepath.Clean(path), nil
+}
+
+// realPath returns the path of a file without symbolic links. Two arms can reach the same file by different paths. The
+// file and folders above it can be missing.
+func realPath(path string) string {
+	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+	}
 }
 
 // remark is like read, but limits the size of the arguments.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -317,5 +318,31 @@ func TestSeveralAnswersNeedOptions(t *testing.T) {
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "multiple needs options") {
 			t.Errorf("ask_user %s: %v, want EInvalid", arguments, err)
 		}
+	}
+}
+
+// Two arms reach the same file by different paths, because a folder is a symbolic link. The file need not exist.
+func TestAClaimHoldsForEveryPathOfTheFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	folder := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	claim := func(arm, path string) error {
+		_, err := b.call(arm, coleo.ToolClaimFile, fmt.Sprintf(`{"file_path":%q,"claim_type":"write"}`, path))
+		return err
+	}
+	if err := claim("arm-ada", filepath.Join(folder, "new", "a.go")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(link, "new", "a.go")
+	if err := claim("arm-bob", path); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("a claim on the same file by another path: %v", err)
+	}
+	text, err := b.call("arm-bob", coleo.ToolConflicts, fmt.Sprintf(`{"file_path":%q}`, path))
+	if err != nil || !strings.Contains(text, "arm ada has claimed it") {
+		t.Errorf("the conflicts of the same file by another path: %q, %v", text, err)
 	}
 }

@@ -47,6 +47,12 @@ function legible(d) {
   return { ...d, title: text(d.title), subject: text(d.subject), options: d.options?.map(text) };
 }
 
+/**
+ * How long the buttons of a new dialog do nothing, in milliseconds. Otherwise, a click on the dialog that was here
+ * before could answer the new one.
+ */
+const rest = 700;
+
 /** Returns a name that an element of the dialog keeps when the dialog is drawn again. */
 const nameOf = (node) => node.name || node.textContent;
 
@@ -63,13 +69,20 @@ export class DialogPanel {
     if (drawn === this.drawn) return;
     const same = shown === this.shown;
     const kept = same ? this.entered() : null;
-    if (!same) this.busy = "";
+    if (!same) {
+      this.busy = "";
+      clearTimeout(this.resting);
+      this.resting = setTimeout(() => {
+        this.resting = 0;
+        this.relock();
+      }, rest);
+    }
     const parts = dialog ? this.parts(legible(dialog)) : [];
     Object.assign(this, { shown, drawn });
     show(this.node, Boolean(dialog));
     this.node.replaceChildren(...parts);
     if (kept) this.enter(kept);
-    if (this.busy) this.lock(true);
+    this.relock();
   }
 
   /** Returns the user's unsent input, and where the focus is. */
@@ -182,7 +195,12 @@ export class DialogPanel {
     if (this.shown !== d.fingerprint) return;
     this.busy = done ? "Answered" : "";
     setText(this.node.firstElementChild, this.busy || this.kind(d));
-    if (!done) this.lock(false);
+    this.relock();
+  }
+
+  /** Disables the buttons while an answer is on its way, and while the dialog is too new for a click. */
+  relock() {
+    this.lock(Boolean(this.busy || this.resting));
   }
 
   lock(yes) {

@@ -7,15 +7,17 @@ const draw = (page, dialogs) => page.evaluate(async (dialogs) => {
   document.body.append(panel.node);
   const all = (selector, f) => [...panel.node.querySelectorAll(selector)].map(f);
   const shown = [];
-  for (const { suspension, click, write, ...dialog } of dialogs) {
+  const isLocked = () => all("button, input", (b) => b.disabled).every(Boolean);
+  for (const { suspension, click, write, wait, ...dialog } of dialogs) {
     panel.update(suspension ? questionOf({ suspensions: [suspension] }) : dialog.fingerprint ? dialog : null);
+    for (let frames = 600; wait && isLocked() && frames > 0; frames--) await new Promise(requestAnimationFrame);
     if (write) panel.node.querySelector("input[type=text]").value = write;
     for (const name of click ?? []) panel.node.querySelector(`[name="${name}"]`)?.click() ?? all("button", (b) => b).find((b) => b.textContent === name)?.click();
     shown.push({
       title: panel.node.querySelector("h2")?.textContent, kind: panel.node.querySelector(".kind")?.textContent,
       options: all(".several span", (s) => s.textContent), ticked: all("[type=checkbox]", (b) => b.checked),
       texts: all("input[type=text]", (i) => i.value), buttons: all("button", (b) => b.textContent),
-      locked: all("button, input", (b) => b.disabled).every(Boolean),
+      locked: isLocked(),
     });
   }
   panel.node.remove();
@@ -38,10 +40,12 @@ export async function checkPanel(page, report) {
   report.same("ticks that have changed", ticked.ticked, [false, false, false, true]);
 
   const other = { text_option: 2 };
-  const [, kept] = await draw(page, [list(["a", "other"], [], { ...other, click: ["option-1"], write: "pear" }), list(["a", "other", "c"], [3], other)]);
+  const [, kept] = await draw(page, [list(["a", "other"], [], { ...other, wait: true, click: ["option-1"], write: "pear" }), list(["a", "other", "c"], [3], other)]);
   report.same("what was entered stays", [kept.ticked, kept.texts], [[true, false, true], ["pear"]]);
 
-  const [, busy, free] = await draw(page, [list(["a"], [], { click: ["Submit"] }), list(["a"], [1]), { ...list(["a"], []), fingerprint: "g" }]);
+  const [, busy, free, later] = await draw(page, [list(["a"], [], { wait: true, click: ["Submit"] }), list(["a"], [1]),
+    { ...list(["a"], []), fingerprint: "g", click: ["Submit"] }, { ...list(["a"], []), fingerprint: "g", wait: true }]);
   report.same("an answer on its way", [busy.kind, busy.locked, busy.ticked], ["Answering…", true, [true]]);
-  report.same("the next dialog", [free.kind, free.locked], ["Has a question", false]);
+  report.same("a click on the next dialog at once", [free.kind, free.locked], ["Has a question", true]);
+  report.same("the next dialog", [later.kind, later.locked], ["Has a question", false]);
 }

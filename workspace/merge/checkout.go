@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/changes"
@@ -39,11 +40,38 @@ func (j *job) checkFree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(u.Uncommitted) > 0 {
+		if err := j.checkNotSparse(ctx, path); err != nil {
+			return err
+		}
+	}
 	if len(u.InProgress) > 0 || len(u.Uncommitted) > 0 {
 		return coleo.Errorf(coleo.EConflict, "%s, where the branch %s is checked out, has %s: nothing was merged; "+
 			"commit or stash that first", path, j.into, workspace.Unsaved{InProgress: u.InProgress, Uncommitted: u.Uncommitted})
 	}
 	j.ignored = u.Ignored
+	return nil
+}
+
+// checkNotSparse returns EConflict if a person's work folder leaves out files on purpose. Such files are missing, but
+// they are no uncommitted work.
+func (j *job) checkNotSparse(ctx context.Context, path string) error {
+	r, err := j.trees.OpenFolder(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	out, err := r.Output(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if tag, name, _ := strings.Cut(entry, " "); tag == "S" {
+			return coleo.Errorf(coleo.EConflict, "%s, where the branch %s is checked out, leaves out files such as %s "+
+				"(git's sparse checkout): nothing was merged; 'git sparse-checkout disable' brings them back, and "+
+				"--into NEW puts the result on a new branch", path, j.into, changes.Show(name))
+		}
+	}
 	return nil
 }
 

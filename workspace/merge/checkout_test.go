@@ -67,6 +67,9 @@ func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
 			s.Git(dir, "update-index", "--assume-unchanged", "file")
 			s.Write(filepath.Join(dir, "file"), "mine\n")
 		}, "1 uncommitted file (file)"},
+		"a sparse checkout": {func(s *stage, dir string) {
+			s.Git(dir, "sparse-checkout", "set", "--no-cone", "/new")
+		}, "leaves out files such as .gitignore (git's sparse checkout)"},
 		"an untracked file in the way": {func(s *stage, dir string) { s.Write(filepath.Join(dir, "new"), "mine\n") },
 			"could not be updated"},
 		"a git that works there": {func(s *stage, dir string) {

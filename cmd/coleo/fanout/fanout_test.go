@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
@@ -205,5 +208,36 @@ func TestAnArmThatHasBegunATurnMeanwhileIsNotEnded(t *testing.T) {
 			t.Errorf("with force %t, it did %v: %+v", force, done, out)
 		}
 		server.Close()
+	}
+}
+
+// The removed arms had prompts in their queues, and worktrees of several repositories. keep must say what was dropped,
+// what was kept, and what stays.
+func TestKeepSaysWhatARemovalHasDroppedAndLeft(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(wire.DeleteReply{Removed: wire.Removed{Dropped: 2, Kept: "refs/coleo/kept/1",
+			KeptToo: []string{"refs/coleo/kept/1-2"}, Stays: "/w/one"}})
+	}))
+	defer server.Close()
+	client, err := apiclient.New(apiclient.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := othersRemoval{client: client, others: []coleo.Arm{{ID: "1", Name: "one", Status: coleo.StatusStopped}}}
+	c, out := &cobra.Command{}, &bytes.Buffer{}
+	c.SetOut(out)
+	done := k.removeAll(t.Context())
+	if err := k.printText(c, done); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := json.Marshal(done); err != nil || !strings.Contains(string(raw), `"removed":true,"dropped":2`) {
+		t.Errorf("the JSON is %s, %v", raw, err)
+	}
+	for _, want := range []string{"coleo workspace restore one", "2 queued prompts were dropped", "refs/coleo/kept/1-2",
+		"/w/one stays"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it prints\n%s\nwithout %q", out.String(), want)
+		}
 	}
 }

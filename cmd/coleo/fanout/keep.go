@@ -15,6 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cmd/coleo/worktrees"
+	"coleo.dev/wire"
 	"coleo.dev/workspace"
 )
 
@@ -33,8 +34,36 @@ has got the task by a hand-over, or to which it has given the task.`
 type armRemoval struct {
 	Arm     string       `json:"arm"`
 	Removed bool         `json:"removed"`
-	Kept    string       `json:"kept,omitempty"` // the ref that contains the arm's unsaved work
 	Error   *coleo.Error `json:"error,omitempty"`
+	left
+}
+
+// left says what a removal has dropped, kept and left. The JSON has its fields beside those of armRemoval.
+type left = wire.Removed
+
+// result says in words what the removal has done.
+func (r armRemoval) result() string {
+	if r.Error != nil {
+		return oneLine(r.Error)
+	}
+	parts := []string{"nothing was unsaved"}
+	if r.Kept != "" {
+		parts[0] = "its work is kept: coleo workspace restore " + r.Arm
+	}
+	for _, ref := range r.KeptToo {
+		parts = append(parts, "its work in another repository is kept: coleo workspace restore "+ref)
+	}
+	if r.Dropped > 0 {
+		were := "were"
+		if r.Dropped == 1 {
+			were = "was"
+		}
+		parts = append(parts, verb.Counted(r.Dropped, "queued prompt")+" "+were+" dropped")
+	}
+	if r.Stays != "" {
+		parts = append(parts, r.Stays+" stays, because it has other files")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func newKeepCommand() *cobra.Command {
@@ -198,7 +227,7 @@ func (k *othersRemoval) removeAll(ctx context.Context) []armRemoval {
 		}
 		gone, err := k.client.Remove(ctx, arm.ID, k.force)
 		if !fail(i, err) {
-			out[i].Removed, out[i].Kept = true, gone.Kept
+			out[i].Removed, out[i].left = true, gone
 		}
 	}
 	return out
@@ -227,14 +256,11 @@ func (k *othersRemoval) printText(c *cobra.Command, list []armRemoval) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ARM\tREMOVED\tRESULT")
 	for _, r := range list {
-		word, what := "yes", "nothing was unsaved"
-		switch {
-		case r.Error != nil:
-			word, what = "no", oneLine(r.Error)
-		case r.Kept != "":
-			what = "its work is kept: coleo workspace restore " + r.Arm
+		word := "yes"
+		if r.Error != nil {
+			word = "no"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Arm, word, what)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Arm, word, r.result())
 	}
 	place, next := k.keptArm.Workdir, ""
 	if own := worktreeOf(k.keptArm); own != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,8 +130,7 @@ func unreadNote(arms []armfolder.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends all running arms. If some cannot be ended, it still ends all others, and then returns the
-// errors.
+// killAll ends all running arms. It starts serve and the host agent for that if they do not run.
 func killAll(c *cobra.Command, s setup.Setup) error {
 	if _, err := s.Start(c.Context()); err != nil { // the host agents must run, because only they can end their arms
 		return err
@@ -139,26 +139,44 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 	if err != nil {
 		return err
 	}
-	list, err := client.Arms(c.Context(), true)
-	if err != nil {
-		return err
+	return endArms(c.Context(), client, c.ErrOrStderr())
+}
+
+// endArms ends all running arms. A schedule, a webhook or a person can start another arm meanwhile, so endArms looks
+// again until it finds no other running arm. If some cannot be ended, it still ends all others, and then returns the
+// errors.
+func endArms(ctx context.Context, client *apiclient.Client, out io.Writer) (failed error) {
+	for tried := map[string]bool{}; ; {
+		list, err := client.Arms(ctx, true)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		list = slices.DeleteFunc(list, func(a coleo.Arm) bool { return a.Status == coleo.StatusStopped || tried[a.ID] })
+		if len(list) == 0 {
+			return failed
+		}
+		for _, arm := range list {
+			tried[arm.ID] = true
+		}
+		failed = errors.Join(failed, endList(ctx, client, list, out))
 	}
+}
+
+// endList ends the given arms, and returns the errors.
+func endList(ctx context.Context, client *apiclient.Client, list []coleo.Arm, out io.Writer) error {
 	var mu sync.Mutex // guards failed and the output
 	var failed error
 	var ending sync.WaitGroup
 	room := make(chan struct{}, killsAtOnce)
 	for _, arm := range list {
-		if arm.Status == coleo.StatusStopped {
-			continue
-		}
 		room <- struct{}{}
 		ending.Go(func() {
 			defer func() { <-room }()
-			err := killOne(c.Context(), client, arm)
+			err := killOne(ctx, client, arm)
 			mu.Lock()
 			defer mu.Unlock()
 			if failed = errors.Join(failed, err); err == nil {
-				fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
+				fmt.Fprintln(out, "killed", arm.Name)
 			}
 		})
 	}

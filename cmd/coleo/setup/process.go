@@ -45,7 +45,15 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	return true, s.forget(name)
 }
 
+// forget removes the record of a verb's process, unless the recorded process is alive. Another `coleo up` may have
+// started and recorded it meanwhile.
 func (s Setup) forget(name string) error {
+	if unlock, err := wholefile.Lock(s.pidLock()); err == nil { // on a full disk, forget works without the lock
+		defer unlock()
+	}
+	if _, runs := s.Process(name); runs {
+		return nil
+	}
 	if err := os.Remove(s.pidFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the file with the process id of %s: %w", name, err)
 	}
@@ -54,6 +62,9 @@ func (s Setup) forget(name string) error {
 
 // pidFile returns the path of the file that contains the identity of a verb's background process.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
+
+// pidLock returns the path of the lock file for changes of the files with the identities of processes.
+func (s Setup) pidLock() string { return filepath.Join(s.State, "pid.lock") }
 
 // RecordProcess records the identity of the process that runs a verb. A pid alone is not enough,
 // because an unrelated process can receive the pid after this process has ended. The unrelated
@@ -67,6 +78,11 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := wholefile.Lock(s.pidLock())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return wholefile.Replace(s.pidFile(name), append(raw, '\n'), wholefile.OwnerOnly)
 }
 

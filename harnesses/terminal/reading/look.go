@@ -57,6 +57,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
 	}
+	if r.mayAsk() {
+		r.hook.asking = now
+	}
 	r.painting, r.lookedAt = painting{}, now
 	r.picture = r.nextPicture()
 	r.verdict = r.spec.Read(r.picture)

@@ -23,8 +23,10 @@ const ToolAsks = 2 * time.Second
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
-	prompts []turn // the newest prompts that the agent CLI took, with their answers
-	tools   []tool // the newest tools that the hook has reported in the present turn, before they ran
+	prompts []turn    // the newest prompts that the agent CLI took, with their answers
+	tools   []tool    // the newest tools that the hook has reported in the present turn, before they ran
+	lost    bool      // a tool is not in the list although a dialog can be about it
+	asking  time.Time // when the screen last showed a dialog, or could hide one
 }
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.
@@ -39,6 +41,7 @@ type turn struct {
 // tool is a tool and its input, as the agent CLI reported them.
 type tool struct {
 	at     time.Time
+	asks   bool // the report says that the agent CLI asks about the tool
 	name   string
 	input  json.RawMessage // nil if the report does not contain the input, because it is too large
 	folder string          // the folder in which the tool works; "" if the hook does not report it
@@ -62,7 +65,7 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	if tool := l.Text(rep.Tool); tool != "" {
 		detail = tool
 		if rep.Input == "" && coleo.State(rep.State) == coleo.Processing {
-			r.noteEnd(tool)
+			r.noteEnd(tool, l)
 		}
 	}
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
@@ -76,6 +79,13 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	if t := r.hook.store(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") &&
 		(!r.waitsBehindSelf() || t.id != r.recorded.turn) {
 		r.closeReported(l.Time)
+	}
+	if rep.Prompt != "" || rep.Answer != "" {
+		r.forgetTools(l.Time, now)
+	}
+	if rep.Input != "" {
+		isAsking := coleo.State(rep.State) == coleo.WaitingApproval
+		r.addTool(tool{l.Time, isAsking, l.Text(rep.Tool), l.Payload[rep.Input], l.Text(rep.Folder)}, now)
 	}
 	if r.verdict.Dialog != nil {
 		r.completeSubject(&r.verdict)
@@ -112,7 +122,7 @@ func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
 	return ""
 }
 
-// store stores the prompt, the answer and the tool of a report. It returns the turn that the report
+// store stores the prompt and the answer of a report. It returns the turn that the report
 // ends, or nil.
 func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 	prompt := l.Text(rep.Prompt)
@@ -125,13 +135,9 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 		h.beginTurn(turn{id: id, taken: l.Time, prompt: h.spec.Bare(prompt)})
 	}
 	if rep.Answer != "" {
-		h.tools = nil
 		if ended = h.endedTurn(id, prompt != ""); ended != nil {
 			ended.answer, ended.over = l.Text(rep.Answer), true
 		}
-	}
-	if rep.Input != "" {
-		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), l.Payload[rep.Input], l.Text(rep.Folder)})
 	}
 	return ended
 }
@@ -142,7 +148,7 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		if t.id != "" && h.prompts[i].id != t.id {
-			h.prompts[i].over, h.tools = true, nil
+			h.prompts[i].over = true
 		}
 	}
 	h.prompts = appendBounded(h.prompts, t)

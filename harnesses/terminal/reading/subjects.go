@@ -7,9 +7,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
 	"coleo.dev/printable"
 )
 
@@ -28,17 +32,18 @@ func (r *Reader) completeSubject(v *rules.Verdict) {
 	whole := ""
 	for _, c := range r.hook.tools {
 		text, values := c.subject()
+		isPart := v.SubjectIsPartOf(values)
 		switch {
-		case c.input == nil && r.isUnknown(c, *v):
+		case c.input == nil && r.isUnknown(c, *v), !isPart && r.isDrawnUnlike(c, *v):
 			return // the dialog can be about this call
-		case !v.SubjectIsPartOf(values):
+		case !isPart:
 		case len(text) > maxSubject || whole != "" && text != whole:
 			return
 		default:
 			whole = text
 		}
 	}
-	if whole != "" {
+	if whole != "" && !r.hook.lost {
 		full := *v.Dialog // a copy, because the reading may contain the same pointer
 		full.Subject, full.Truncated = whole, false
 		v.Dialog = &full
@@ -111,6 +116,9 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 	case len(r.spec.Policy.Tools) == 0:
 		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
 			"no hook of %s reports the call that the dialog is about", r.spec.Title)
+	case r.hook.lost:
+		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
+			"no call is certain: the hook has reported more calls than Coleo can compare with the dialog")
 	case r.DialogDoubtful():
 		return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported, "the screen may show an answered dialog once more")
 	}
@@ -123,6 +131,10 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 		q, err := r.requestOf(c, v)
 		if err != nil {
 			return coleo.ToolRequest{}, err
+		}
+		if q == nil && r.isDrawnUnlike(c, v) {
+			return coleo.ToolRequest{}, coleo.Errorf(coleo.EUnsupported,
+				"no call is certain: a call of %s has a text that can look different in a dialog", oneLine(c.name))
 		}
 		if q != nil && !slices.ContainsFunc(found, func(f coleo.ToolRequest) bool { return reflect.DeepEqual(f, *q) }) {
 			found = append(found, *q)
@@ -149,19 +161,93 @@ func (r *Reader) isUnknown(c tool, v rules.Verdict) bool {
 	return t == nil || c.input == nil && v.MayAskAbout(t)
 }
 
-// noteEnd is called when a report shows that a call of a tool has ended. If the policy does not know the tool, noteEnd
-// forgets the tool's oldest call. So the policy can decide again.
-func (r *Reader) noteEnd(name string) {
-	if r.spec.Policy.Tool(name) != nil {
-		return
+// isDrawnUnlike reports whether the dialog can be about a call although it does not show the call's inputs as they
+// are. Claude Code 2.1.329, for example, draws a letter and a combining accent as one character.
+func (r *Reader) isDrawnUnlike(c tool, v rules.Verdict) bool {
+	t := r.spec.Policy.Tool(c.name)
+	if t == nil || c.input == nil || !v.MayAskAbout(t) {
+		return false
 	}
-	for _, oldest := range r.hook.tools {
-		if oldest.name == name {
-			isSame := func(c tool) bool { return c.name == name && bytes.Equal(c.input, oldest.input) }
-			r.hook.tools = slices.DeleteFunc(slices.Clone(r.hook.tools), isSame) // reported before it ran and before it asked
-			return
+	var inputs map[string]any
+	if json.Unmarshal(c.input, &inputs) != nil {
+		return true
+	}
+	for name, value := range inputs {
+		isShown := slices.Contains(t.Shows, name) || slices.Contains(t.Files, name)
+		if text, isText := value.(string); isShown && (!isText || !isDrawnAsItIs(text)) {
+			return true
 		}
 	}
+	return false
+}
+
+// isDrawnAsItIs reports whether a program draws a text without changing its characters. Blanks can change.
+func isDrawnAsItIs(text string) bool {
+	return !strings.ContainsFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
+		switch {
+		case r == '\n', r == '\t', unicode.Is(unicode.Variation_Selector, r):
+			return false
+		}
+		return r == utf8.RuneError || unicode.Is(unicode.M, r) || !printable.IsVisible(r)
+	})
+}
+
+// noteEnd is called when a report shows that a call of a tool has ended. It forgets the oldest call whose input the
+// report repeats. If the policy does not know the tool, noteEnd instead forgets the tool's oldest call, so that the
+// policy can decide again. A call can be reported twice: before it runs, and before it asks.
+func (r *Reader) noteEnd(name string, l hook.Line) {
+	isKnown := r.spec.Policy.Tool(name) != nil
+	for _, oldest := range r.hook.tools {
+		if oldest.name != name || isKnown && !oldest.isIn(l) {
+			continue
+		}
+		forgotten := map[bool]bool{} // by whether it was the report before the call asks
+		r.hook.tools = slices.DeleteFunc(slices.Clone(r.hook.tools), func(c tool) bool {
+			if c.name != name || !bytes.Equal(c.input, oldest.input) || forgotten[c.asks] {
+				return false
+			}
+			forgotten[c.asks] = true
+			return true
+		})
+		return
+	}
+}
+
+// mayAsk reports whether the last picture shows a dialog, or could hide one.
+func (r *Reader) mayAsk() bool { return r.verdict.Dialog != nil || r.verdict.State == "" }
+
+// forgetTools forgets the calls about which there is no dialog any more: the screen has shown no dialog for ToolAsks,
+// and the calls are older than that. The calls of several subagents wait for their dialogs one after another. They also
+// wait beyond the end of a turn, if a subagent works in the background.
+func (r *Reader) forgetTools(at, now time.Time) {
+	if r.mayAsk() || now.Sub(r.hook.asking) < ToolAsks {
+		return
+	}
+	isOver := func(c tool) bool { return at.Sub(c.at) >= ToolAsks }
+	r.hook.tools, r.hook.lost = slices.DeleteFunc(slices.Clone(r.hook.tools), isOver), false
+}
+
+// addTool adds a call to the list of calls. If the list is full and forgetTools makes no room, addTool drops the oldest
+// call.
+func (r *Reader) addTool(c tool, now time.Time) {
+	if len(r.hook.tools) >= maxReports {
+		r.forgetTools(c.at, now)
+	}
+	r.hook.lost = r.hook.lost || len(r.hook.tools) >= maxReports
+	r.hook.tools = appendBounded(r.hook.tools, c)
+}
+
+// isIn reports whether a report repeats the call's input.
+func (c tool) isIn(l hook.Line) bool {
+	if c.input == nil {
+		return false
+	}
+	for _, value := range l.Payload {
+		if bytes.Equal(value, c.input) {
+			return true
+		}
+	}
+	return false
 }
 
 // requestOf returns the reported call `c` if the dialog of the verdict asks about it, and nil otherwise.

@@ -23,6 +23,9 @@ const (
 	drawnTimeout = 3 * time.Second
 	// lostTimeout is how long an agent CLI may continue to work after an interrupt until the keys count as lost.
 	lostTimeout = 5 * time.Second
+	// claimTimeout is how long the record or the hook may report work while the screen shows that an interrupt has ended
+	// the turn. Gemini CLI 0.61.0 can record a call of the turn after the interrupt, and records no end of it.
+	claimTimeout = 2 * time.Second
 	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. It is long because Coleo
 	// redraws an unknown picture only after 2 s, and a slow agent CLI then needs seconds.
 	knownTimeout = 12 * time.Second
@@ -63,13 +66,14 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
 		return out, nil
 	}
+	before := peek(t.view, beforeInterrupt)
 	defer func() { t.turn.interrupted = time.Now() }()
 	if err := t.pressInterrupt(ctx, &out); err != nil {
 		return out, err
 	}
 	t.lapseClaims()
 	t.view.Update(func(r *reading.Reader) bool { r.ExpectNoWork(); return false })
-	return out, t.awaitStopped(ctx, &out)
+	return out, t.awaitStopped(ctx, &out, before)
 }
 
 // awaitGap waits until the last interrupt was so long ago that another one does not end the agent CLI.
@@ -102,29 +106,78 @@ func (t *Typist) awaitKnown(ctx context.Context) bool {
 	})
 }
 
-// awaitStopped waits until the screen shows that an interrupt has ended the turn. If the keys count as lost, it presses
-// them once more, and records that in `out`.
-func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption) error {
-	limit := t.Spec().Timing.Interrupted.Duration()
-	stopped := func(r *reading.Reader) bool { return isResting(r.Reading().State) }
-	hasStopped := func(most time.Duration) bool {
-		return t.turn.withoutKeys(func() bool { return t.view.Await(ctx, most, stopped) })
-	}
-	rest := limit
-	if t.Spec().Timing.InterruptGap > 0 && limit > lostTimeout {
-		if hasStopped(lostTimeout) {
+// awaitStopped waits until the screen shows that an interrupt has ended the turn. It denies a dialog that the turn still
+// opens, but no dialog of a later turn. It discards late claims about the turn. If the keys count as lost, it presses
+// them once more. It records in `out` what it has done.
+func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption, before uninterrupted) error {
+	limit, begin := t.Spec().Timing.Interrupted.Duration(), time.Now()
+	again := t.Spec().Timing.InterruptGap > 0
+	over := func(r *reading.Reader) bool { return isResting(r.Reading().State) || before.newDialog(r) != "" }
+	for {
+		left := limit - time.Since(begin)
+		halted := t.turn.withoutKeys(func() bool { return t.view.Await(ctx, min(left, claimTimeout), over) })
+		dialog := peek(t.view, before.newDialog)
+		var err error
+		switch {
+		case halted && dialog != "" && peek(t.view, (*reading.Reader).TurnEnded).Equal(before.ended):
+			before.dialog = dialog
+			err = t.denyLate(ctx, out)
+		case halted:
 			return nil
+		case ctx.Err() != nil || left <= claimTimeout || t.state().State == coleo.Dead:
+			return t.notStopped(ctx, limit)
+		case peek(t.view, func(r *reading.Reader) bool { return isResting(r.Verdict().State) }):
+			t.lapseClaims()
+		case again && time.Since(begin) >= lostTimeout && peek(t.view, isWorking):
+			again = false
+			err = t.pressAll(ctx, out)
 		}
-		if ctx.Err() == nil && peek(t.view, isWorking) {
-			if err := t.pressAll(ctx, out); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
-		rest -= lostTimeout
 	}
-	if hasStopped(rest) {
-		return nil
+}
+
+// uninterrupted is what the Reader knew before the keys of an interrupt.
+type uninterrupted struct {
+	ended  time.Time         // when the last turn had ended
+	dialog coleo.Fingerprint // the open dialog; "" if there was none
+}
+
+func beforeInterrupt(r *reading.Reader) uninterrupted {
+	return uninterrupted{r.TurnEnded(), uninterrupted{}.newDialog(r)}
+}
+
+// newDialog returns the open dialog, or "" if there is none. The dialog from before the interrupt does not count,
+// because the screen can show it for a moment after the key that denies it.
+func (u uninterrupted) newDialog(r *reading.Reader) coleo.Fingerprint {
+	d := r.Verdict().Dialog
+	if d == nil || d.Fingerprint == u.dialog {
+		return ""
 	}
+	return d.Fingerprint
+}
+
+// denyLate denies a dialog that the turn has opened after the keys of the interrupt.
+func (t *Typist) denyLate(ctx context.Context, out *coleo.Interruption) error {
+	keys, err := rules.KeySequence(t.Spec().Keys.Interrupt)
+	if err != nil {
+		return err
+	}
+	now, err := t.awaitProgress(ctx)
+	if err != nil || now.phase != phaseAsking {
+		return err
+	}
+	most, err := t.pressNext(ctx, now, keys, out)
+	if code := coleo.ErrorCode(err); err != nil && code != coleo.EBusy && code != coleo.EStale {
+		return err
+	}
+	t.view.Await(ctx, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
+	return ctx.Err()
+}
+
+// notStopped returns the error of an interrupt after which no turn has ended within the limit.
+func (t *Typist) notStopped(ctx context.Context, limit time.Duration) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		switch {
 		case ctx.Err() != nil:

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/record"
 )
 
 const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
@@ -171,6 +172,45 @@ func TestInterruptsKeepTheirGap(t *testing.T) {
 	})
 }
 
+// After the last key, the screen shows no work for a moment. Then the turn opens a dialog all the same. The interrupt
+// denies it, unless it belongs to a later turn.
+func TestAnInterruptDeniesADialogThatComesLate(t *testing.T) {
+	t.Parallel()
+	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
+	for name, spec := range map[string]string{"two keys": spec, "one key": interruptSpec("a", "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, spec, 60, 12)
+				st.say(casttest.Busy)
+				st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
+				ended := make(chan error, 1)
+				var did coleo.Interruption
+				go func() {
+					var err error
+					did, err = st.Interrupt(t.Context())
+					ended <- err
+				}()
+				want := "a"
+				st.await("the first key is pressed", func() bool { return st.typed() == want || len(ended) > 0 })
+				if name == "two keys" {
+					want = "ab"
+					st.say(armed)
+					st.await("the second key is pressed", func() bool { return st.typed() == want || len(ended) > 0 })
+				}
+				st.say(casttest.Idle)
+				synctest.Wait()
+				st.say(casttest.Asks)
+				st.await("the dialog is denied", func() bool { return st.typed() == want+"2" || len(ended) > 0 })
+				st.say(casttest.Idle)
+				if err := <-ended; err != nil || st.typed() != want+"2" || did.Denied == "" || did.State != coleo.Idle {
+					t.Errorf("the interrupt: %+v, %v; typed was %q", did, err, st.typed())
+				}
+			})
+		})
+	}
+}
+
 // If no turn is running, the interrupt must press no key, and its result must show that the arm was idle.
 func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	t.Parallel()
@@ -210,6 +250,29 @@ func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
 		st.say("\x1b]7501;state=done\x07" + casttest.Idle)
 		if err := <-ended; err != nil || st.typed() != "ab" {
 			t.Errorf("the interrupt: %v; typed was %q", err, st.typed())
+		}
+	})
+}
+
+// The record can report a call of the interrupted turn after the screen shows the end of the turn. No end of this call
+// is recorded.
+func TestAnInterruptDiscardsLateClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, interruptSpec("a", ""), 60, 12)
+		st.say(casttest.Busy)
+		st.awaitState(coleo.Processing)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := st.Interrupt(t.Context())
+			ended <- err
+		}()
+		st.await("the key is pressed", func() bool { return st.typed() == "a" || len(ended) > 0 })
+		synctest.Wait()
+		st.notes(record.Entry{Kind: record.Tool})
+		st.say(casttest.Idle)
+		if err := <-ended; err != nil || st.State().State != coleo.Idle || st.typed() != "a" {
+			t.Errorf("the interrupt: %v; the arm is %s; typed was %q", err, st.State().State, st.typed())
 		}
 	})
 }
