@@ -49,7 +49,7 @@ func (b *Brain) movingToHosts() repeat.Task {
 // First host local releases the arm, and then the host agent takes the arm. If serve is killed in between, the arm
 // is not lost. The arm's folder already names the host agent, and that host agent takes the arm without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
-	to, ok := b.hostForLocalArm(arm.Harness)
+	to, ok := b.hostForLocalArm(arm)
 	if !ok || !roster.IsLocal(arm.AgentID) {
 		return arm, nil
 	}
@@ -91,11 +91,13 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 	})
 }
 
-// hostForLocalArm returns a host agent that can take an arm with the given harness from host local (serve itself).
-// It returns false if there is none.
-func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
+// hostForLocalArm returns a host agent that can take an arm from host local (serve itself). It leaves out a host agent
+// that is too old for a part of the arm's configuration, such as a budget. It returns false if there is none.
+func (b *Brain) hostForLocalArm(arm coleo.Arm) (bus.Beat, bool) {
+	config := bus.SpawnOrder{Config: arm.SpawnConfig()}
 	for _, beat := range b.roster.Live() {
-		if beat.TakesLocal && beat.HasRoom() && slices.Contains(beat.Capabilities, harness) && b.roster.Away(beat.ID) == "" {
+		if beat.TakesLocal && beat.HasRoom() && slices.Contains(beat.Capabilities, arm.Harness) &&
+			b.roster.Away(beat.ID) == "" && placement.CheckUnderstands(beat, config) == nil {
 			return beat, true
 		}
 	}

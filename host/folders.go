@@ -7,17 +7,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/armrecord"
+	"coleo.dev/host/queue"
 	"coleo.dev/store"
 )
 
 // ruleCopied is the rule of an arm whose state folder was copied. The arm's sessions, if it has
 // any, belong to the original folder.
 const ruleCopied = "copied"
+
+// olderCopy is why a queue is paused if the database is an older copy.
+const olderCopy = "the host agent's database is an older copy, so some of the prompts may be out of date"
 
 // keepFile writes the arm's record to the arm's folder. If it fails, the old file stays.
 func (a *arm) keepFile() error { return a.writeFolder(a.host.ID, false) }
@@ -119,8 +124,8 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
 		kept.Handle = findHandle(kept)
 	}
-	if there && kept.Queue == nil && kept.Generation == r.Generation {
-		kept.Queue = r.Queue // keep the queue of the database, because the folder's record has none: see writeFolder
+	if there && kept.Queue == nil { // keep the queue of the database, because the folder's record has none: see writeFolder
+		kept.Queue = queueBefore(r, kept.Generation)
 	}
 	err := h.DB.PutArm(ctx, kept)
 	if coleo.ErrorCode(err) == coleo.EConflict {
@@ -131,6 +136,59 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 		h.Log.Warn("an arm's folder knows more than the database", "arm", kept.Name, "generation", kept.Generation)
 	}
 	return err
+}
+
+// queueBefore returns the queue in r, the record of an older database, for a later start of the arm. If the start is
+// another one, the prompts wait for a person. What else the queue contains belongs to the earlier start.
+func queueBefore(r store.ArmRecord, generation int) *coleo.Queue {
+	switch {
+	case r.Generation == generation:
+		return r.Queue
+	case r.Queue == nil || len(r.Queue.Entries) == 0:
+		return nil
+	}
+	return &coleo.Queue{Entries: r.Queue.Entries, Paused: olderCopy}
+}
+
+// forgetPast removes the prompts from the arm's queue that have left it before, according to the arm's folder. The
+// queue has such prompts if the database was replaced by an older copy. They must not be sent again. If one of them
+// was sent, forgetPast also pauses the queue.
+func (a *arm) forgetPast(ctx context.Context) error {
+	if r := a.recordNow(); len(armrecord.Queue(&r).Entries) == 0 {
+		return nil
+	}
+	past, err := a.folder().ReadPast()
+	if err != nil {
+		return err
+	}
+	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
+		if q := armrecord.Queue(r); q.Paused == olderCopy { // queueBefore has written no event
+			events = armrecord.SetQueue(r, q, coleo.QueuePaused, "")
+		}
+		for _, e := range armrecord.Queue(r).Entries {
+			p, had := past[e.ID]
+			if !had || !hasLeft(p) || !p.Time.After(last[e.ID].Time) {
+				continue
+			}
+			a.host.Log.Warn("an arm's folder says that a prompt has left the queue", "arm", r.Name, "prompt", e.ID)
+			q, step := armrecord.Queue(r), coleo.QueueRemoved
+			q.Entries = slices.DeleteFunc(slices.Clone(q.Entries), func(o coleo.Queued) bool { return o.ID == e.ID })
+			if p.Step != step {
+				q, step = queue.Pause(q, olderCopy, false), coleo.QueuePaused
+			}
+			events = append(events, armrecord.SetQueue(r, q, step, e.ID)...)
+		}
+		return events
+	})
+}
+
+// hasLeft reports whether a prompt has left the queue of its arm.
+func hasLeft(p armfolder.PastPrompt) bool {
+	return slices.Contains([]coleo.QueueStep{"", coleo.QueueSent, coleo.QueueRemoved, coleo.QueuePaused}, p.Step)
 }
 
 // isNewer reports whether `kept`, the arm's record in the folder, must replace `r`, its record in

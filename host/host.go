@@ -254,6 +254,9 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	for _, a := range h.allArms() {
 		record := a.record
 		adopting.Go(func() {
+			if err := a.forgetPast(ctx); err != nil {
+				h.Log.Error("compare the queue of an arm with its folder", "arm", a.name(), "error", err)
+			}
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
 			case record.Desired != coleo.DesiredRunning: // the end of the arm was ordered, but is not yet recorded

@@ -58,7 +58,7 @@ func OpenHost(path string) (*HostDB, error) {
 }
 
 func (h *HostDB) load() error {
-	draw := map[string]string{"epoch": randomID(), "host": "host-" + randomID()}
+	draw := map[string]string{"epoch": randomID(), "host": drawnHost + randomID()}
 	h.epoch = randomID()
 	var err error
 	if h.insert, err = h.db.writer.Prepare(hostInsertion); err != nil {
@@ -100,6 +100,15 @@ func randomID() string { return strings.ToLower(rand.Text()[:13]) }
 func (h *HostDB) Close() error {
 	h.head.close()
 	return h.db.Close()
+}
+
+// drawnHost begins the id of a host agent that has not got its own id yet. randomID returns the rest.
+const drawnHost = "host-"
+
+// Named reports whether somebody has given the host agent its id. Otherwise OpenHost has drawn the id.
+func (h *HostDB) Named() bool {
+	rest, drawn := strings.CutPrefix(h.Host(), drawnHost)
+	return !drawn || len(rest) != len(randomID())
 }
 
 // Host returns the id of the host agent. Append writes this id into every event.

@@ -215,7 +215,7 @@ func TestAnArmThatHasBegunATurnMeanwhileIsNotEnded(t *testing.T) {
 // what was kept, and what stays.
 func TestKeepSaysWhatARemovalHasDroppedAndLeft(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(wire.DeleteReply{Removed: wire.Removed{Dropped: 2, Kept: "refs/coleo/kept/1",
 			KeptToo: []string{"refs/coleo/kept/1-2"}, Stays: "/w/one"}})
 	}))

@@ -123,16 +123,15 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
 	}
-	const prefix = "agent-"
-	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
+	if id == "" && !db.Named() {
 		id = armfolder.LastID(dir) // the arms' folders can still exist although the database is lost
 	}
-	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
+	if id == "" && !db.Named() {
 		hostname, err := os.Hostname()
 		if err != nil {
 			return fmt.Errorf("find the host's name: %w", err)
 		}
-		id = prefix + hostname + "-" + strings.ToLower(rand.Text()[:4])
+		id = "agent-" + hostname + "-" + strings.ToLower(rand.Text()[:4])
 	}
 	if id == "" || id == db.Host() {
 		return nil

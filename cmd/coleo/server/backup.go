@@ -99,11 +99,14 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	}
 	own := []string{s.File(), s.PolicyFile()}
 	for _, folder := range []string{s.Harnesses(), s.Templates()} {
-		list, err := filepath.Glob(filepath.Join(folder, "*.toml"))
+		// The path of the folder is no part of the pattern, because it can have characters such as [.
+		list, err := fs.Glob(os.DirFS(folder), "*.toml")
 		if err != nil {
 			return nil, err
 		}
-		own = append(own, list...)
+		for _, file := range list {
+			own = append(own, filepath.Join(folder, file))
+		}
 	}
 	for _, file := range own {
 		if !isRegular(file) {

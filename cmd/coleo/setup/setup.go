@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,8 +52,12 @@ func (s Setup) AgentPath() []string {
 		if root == "" {
 			continue
 		}
-		found, _ := filepath.Glob(filepath.Join(root, "*", "bin"))
-		out = append(append(out, filepath.Join(root, "node_modules", ".bin")), found...)
+		out = append(out, filepath.Join(root, "node_modules", ".bin"))
+		// the path of the root is no part of the pattern, because it can have characters such as [
+		found, _ := fs.Glob(os.DirFS(root), "*/bin")
+		for _, dir := range found {
+			out = append(out, filepath.Join(root, dir))
+		}
 	}
 	return out
 }

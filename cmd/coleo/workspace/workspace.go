@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,9 @@ func armUsing(s setup.Setup, w workspace.Workspace) string {
 		return w.Name
 	}
 	folder := cmp.Or(w.Top, w.Path)
-	files, _ := filepath.Glob(filepath.Join(s.ArmFolders(), "*", "arm.json"))
+	// The path of the folders is no part of the pattern, because it can have characters such as [.
+	arms := os.DirFS(s.ArmFolders())
+	files, _ := fs.Glob(arms, "*/arm.json")
 	for _, file := range files {
 		var kept struct {
 			Record struct {
@@ -111,7 +114,7 @@ func armUsing(s setup.Setup, w workspace.Workspace) string {
 				Handle *coleo.Handle
 			}
 		}
-		data, err := os.ReadFile(file)
+		data, err := fs.ReadFile(arms, file)
 		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
 			continue
 		}
