@@ -11,6 +11,9 @@ import (
 	"coleo.dev"
 )
 
+// version is the newest version of the format of config.toml. The key version can be left out.
+const version = 1
+
 // Settings is the content of config.toml. All keys are optional.
 type Settings struct {
 	Version int `toml:"version"`
@@ -156,6 +159,18 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if err := Decode(path, data, &s); err != nil {
 		return s, err
+	}
+	if s.Version < 0 {
+		return s, Errorf(path, data, "version", "version = %d is not a version", s.Version)
+	}
+	if s.Version > version {
+		return s, Errorf(path, data, "version", "version = %d is newer than this Coleo, which knows version %d", s.Version,
+			version)
+	}
+	for i, dir := range s.Agents.Path {
+		if !filepath.IsAbs(dir) {
+			return s, Errorf(path, data, fmt.Sprintf("agents.path[%d]", i), "the folder %q is not an absolute path", dir)
+		}
 	}
 	if s.Arms.Keep != 0 && (s.Arms.Keep < minKeep || s.Arms.Keep > maxKeep) {
 		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep,

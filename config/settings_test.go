@@ -96,6 +96,29 @@ func TestAListIsReadOutOfAFileOfAnotherProgram(t *testing.T) {
 	}
 }
 
+// A setting that Coleo cannot follow must be an error. Otherwise the user would believe that it is in effect.
+func TestASettingThatWouldBeIgnoredIsAnError(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"version = 1":                         "",
+		"version = 2":                         ":1: version = 2 is newer than this Coleo, which knows version 1",
+		"version = -1":                        ":1: version = -1 is not a version",
+		"[agents]\npath = [\"/opt/bin\"]":     "",
+		"[agents]\npath = [\"/a\",\n\"bin\"]": `:3: the folder "bin" is not an absolute path`,
+		"[agents]\npath = [\"~/bin\"]":        `:2: the folder "~/bin" is not an absolute path`,
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadSettings(path)
+		if want == "" && err != nil || want != "" && (coleo.ErrorCode(err) != coleo.EInvalid ||
+			!strings.Contains(err.Error(), path+want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestModelsAndPricesAreChecked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

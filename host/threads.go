@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -36,7 +37,7 @@ func (h *Host) threadPlace(harness, home string) (p thread.Place, ok bool) {
 	if err != nil || home == "" {
 		return p, false
 	}
-	if p, ok = thread.PlaceOf(got, harness, home); !ok {
+	if p, ok = h.placeOf(got, harness, home); !ok {
 		return p, false
 	}
 	for _, name := range h.Registry.List() {
@@ -47,9 +48,20 @@ func (h *Host) threadPlace(harness, home string) (p thread.Place, ok bool) {
 		if err != nil {
 			continue
 		}
-		if o, ok := thread.PlaceOf(other, name, home); ok && o.Source.Pattern == p.Source.Pattern {
+		if o, ok := h.placeOf(other, name, home); ok && o.Source.Pattern == p.Source.Pattern {
 			return o, true
 		}
+	}
+	return p, true
+}
+
+// placeOf is thread.PlaceOf. In the user's own HOME, a variable of the user can name another folder.
+func (h *Host) placeOf(got coleo.Harness, harness, home string) (p thread.Place, ok bool) {
+	if p, ok = thread.PlaceOf(got, harness, home); !ok || home != h.userHome() {
+		return p, ok
+	}
+	if folder := h.variable(p.Source.FolderEnv); filepath.IsAbs(folder) {
+		p.Conversations = p.In(folder)
 	}
 	return p, true
 }
@@ -78,10 +90,13 @@ func (h *Host) places() []thread.Place {
 }
 
 // userHome returns the HOME of the user who runs this host agent, or "".
-func (h *Host) userHome() string {
+func (h *Host) userHome() string { return h.variable("HOME") }
+
+// variable returns the value of a variable of the user who runs this host agent, or "".
+func (h *Host) variable(name string) string {
 	for _, kv := range h.Environ {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
-			return home
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
 		}
 	}
 	return ""

@@ -35,15 +35,53 @@ type Prices struct {
 	ByName map[string]coleo.Price
 }
 
-// Override returns the user's own price of a model, or false if there is none. The provider can be
-// "".
+// Override returns the user's own price of a model, or false if there is none. If provider is "", it also searches the
+// prices of the vendors, because some agent CLIs name only the model. A release of the model, whose name ends with a
+// date or "latest", has the model's price, unless the layers have another price for it.
 func (b *Book) Override(provider, model string) (coleo.Price, bool) {
-	for _, name := range []string{coleo.ModelName(provider, model), model} {
+	if p, ok := b.override(provider, model); ok {
+		return p, true
+	}
+	plain := release.ReplaceAllString(model, "")
+	p, ok := b.override(provider, plain)
+	if !ok || plain == model {
+		return coleo.Price{}, false
+	}
+	released, listed := b.listed(provider, model)
+	usual, _ := b.listed(provider, plain)
+	return p, !listed || released.Rates == usual.Rates
+}
+
+func (b *Book) override(provider, model string) (coleo.Price, bool) {
+	names := []string{coleo.ModelName(provider, model), model}
+	if provider == "" {
+		names = append(names, atVendors(model)...)
+	}
+	for _, name := range names {
 		if p, ok := b.overrides[name]; ok {
 			return p, true
 		}
 	}
 	return coleo.Price{}, false
+}
+
+// listed returns the price of a model in the layers.
+func (b *Book) listed(provider, model string) (coleo.Price, bool) {
+	for _, layer := range b.layers {
+		if p, ok := layer.find(provider, model); ok {
+			p.Source, p.Date = layer.Source, layer.Date
+			return p, true
+		}
+	}
+	return coleo.Price{}, false
+}
+
+// atVendors returns the full names that a model has at the vendors.
+func atVendors(model string) (out []string) {
+	for _, vendor := range vendors {
+		out = append(out, vendor+"/"+model)
+	}
+	return out
 }
 
 // Find returns the price of a model, or false if no source has one. It searches for the whole name
@@ -53,11 +91,8 @@ func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	if p, ok := b.Override(provider, model); ok {
 		return p, true
 	}
-	for _, layer := range b.layers {
-		if p, ok := layer.find(provider, model); ok {
-			p.Source, p.Date = layer.Source, layer.Date
-			return p, true
-		}
+	if p, ok := b.listed(provider, model); ok {
+		return p, true
 	}
 	if c, ok := modelresolver.Published(model); ok {
 		rates := coleo.Rates{Input: c.Input, Output: c.Output, CacheRead: c.Input, CacheWrite: c.Input}
@@ -79,9 +114,7 @@ func (p *Prices) find(provider, model string) (coleo.Price, bool) {
 	if provider == "" {
 		names = nil
 		for _, name := range []string{model, release.ReplaceAllString(model, "")} {
-			for _, vendor := range vendors {
-				names = append(names, vendor+"/"+name)
-			}
+			names = append(names, atVendors(name)...)
 		}
 		if strings.Contains(model, "/") {
 			names = append(names, model)

@@ -90,6 +90,21 @@ func (s *stage) write(path, text string) {
 	s.check(f.Close())
 }
 
+// position returns the position of the newest entry.
+func (s *stage) position() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[len(s.entries)-1].Position
+}
+
+// watches reports whether w watches a folder for f.
+func (w *Watcher) watches(f *Follower, folder string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.listeners[f]
+	return l != nil && slices.Contains(l.Folders(), folder)
+}
+
 // sees waits until exactly these texts have been read.
 func (s *stage) sees(want ...string) {
 	s.t.Helper()
@@ -136,6 +151,26 @@ func TestARecordIsFoundWhenItsConversationIsKnown(t *testing.T) {
 	s.sees("a", "b", "c")
 }
 
+// Copilot CLI makes a folder for each conversation at its start, and writes the record there at the first prompt.
+func TestARecordInAFolderOfItsConversationIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &stage{t: t, home: t.TempDir(), conversation: "one"}
+	s.follower = NewFollower(Source{Pattern: "all/{id}/record.log", Open: source.Open}, s.where, s.take)
+	ctx, cancel := context.WithCancel(t.Context())
+	w, ended := NewWatcher(), make(chan struct{})
+	go func() { s.follower.Run(ctx, w); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	folder := filepath.Join(s.home, "all", "one")
+	s.check(os.MkdirAll(folder, 0o700))
+	for deadline := time.Now().Add(patience); !w.watches(s.follower, folder); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the folder of the conversation is not watched")
+		}
+	}
+	s.write(filepath.Join(folder, "record.log"), "a\n")
+	s.sees("a")
+}
+
 func TestALineThatIsTooLongHidesNoOther(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "one")
@@ -166,6 +201,27 @@ func TestALongerRecordInPlaceOfTheOldOneIsReadFromItsBeginning(t *testing.T) {
 	s.check(os.WriteFile(path+".new", []byte("third, which is long\nfourth\nfifth\n"), 0o600))
 	s.check(os.Rename(path+".new", path)) // the same record with one more line
 	s.sees("first", "second", "third, which is long", "fourth", "fifth")
+}
+
+// Claude Code removes the lines of a reply whose stream has broken off, and cuts the file for that. The earlier lines
+// are no news. Otherwise an old prompt would begin another run. The next line must count, although it is at a position
+// that was read before.
+func TestARecordThatLosesItsLastLinesTellsNothingAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	path := s.path("one")
+	s.write(path, "first\nsecond\nbroken off here\n")
+	s.sees("first", "second", "broken off here")
+	last := s.position()
+	s.check(os.Truncate(path, int64(len("first\nsecond\n"))))
+	s.follower.CatchUp(patience)
+	s.write(path, "third\n")
+	s.sees("first", "second", "broken off here", "third")
+	if got := s.position(); got <= last {
+		t.Errorf("the next entry has the position %d, and the one before it has %d", got, last)
+	}
+	s.write(path, "fourth\n")
+	s.sees("first", "second", "broken off here", "third", "fourth")
 }
 
 // A FIFO and a folder with the record's name must not stop the Follower: opening a FIFO could

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -10,10 +11,23 @@ import (
 // Taken describes a prompt that an agent CLI has taken.
 type Taken struct {
 	Home   string    // HOME of the agent CLI
-	Folder string    // the work folder
+	Folder string    // the work folder; its path can contain symbolic links
 	Since  time.Time // the prompt was taken at this time or later
 	// Is reports whether a text in a record is the prompt.
 	Is func(text string) bool
+}
+
+// SameFolder reports whether two paths lead to the same folder. An agent CLI records the real path of its work folder,
+// although Coleo may have started it by a path with symbolic links.
+func SameFolder(a, b string) bool { return a == b || a != "" && RealFolder(a) == RealFolder(b) }
+
+// RealFolder returns the path of a folder without symbolic links. If the folder does not exist, it returns the path
+// unchanged.
+func RealFolder(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // mostSearched is the largest number of conversations that one search reads. The search reads only
@@ -54,7 +68,7 @@ func (c Conversations) WithPrompt(ctx context.Context, p Taken) ([]string, error
 // tookPrompt returns the id of the conversation f if it contains the prompt, and "" otherwise.
 func (c Conversations) tookPrompt(f Found, p Taken) (id string) {
 	h, err := c.List.Header(p.Home, f)
-	if err != nil || h.Folder != p.Folder || h.Hidden == HiddenSubagent || h.Last.Before(p.Since) {
+	if err != nil || !SameFolder(h.Folder, p.Folder) || h.Hidden == HiddenSubagent || h.Last.Before(p.Since) {
 		return ""
 	}
 	tail := c.Source.Open(f.Path, Where{Home: p.Home, Conversation: h.ID, Since: p.Since})

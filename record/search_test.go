@@ -64,3 +64,25 @@ func TestThePromptIsFoundInItsConversation(t *testing.T) {
 		t.Errorf("without a list: %q, %v", got, err)
 	}
 }
+
+// The path of the work folder can lead through a symbolic link. The agent CLI records the folder's real path.
+func TestThePromptIsFoundInAFolderBehindALink(t *testing.T) {
+	t.Parallel()
+	home, real, sent := t.TempDir(), t.TempDir(), time.Now().Truncate(time.Second)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	text := "folder " + real + "\n" + sent.Add(time.Second).Format(time.RFC3339) + " hello\n"
+	if err := os.WriteFile(filepath.Join(home, "one.log"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Pattern: "{id}.log", Open: Lines(func() Decoder { return dated{} })}
+	all := Conversations{Source: source, List: Files{Source: source, Decoder: func() Decoder { return dated{} },
+		Line: readTimedHeader}}
+	got, err := all.WithPrompt(t.Context(), Taken{Home: home, Folder: link, Since: sent,
+		Is: func(text string) bool { return text == "hello" }})
+	if want := []string{"one"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("found %q, %v, want %q", got, err, want)
+	}
+}

@@ -33,6 +33,12 @@ type Source struct {
 	// ShortID is 0.
 	ShortID int
 	Open    func(path string, w Where) Tail
+	// Folder is the beginning of Pattern for which the environment variable FolderEnv can name another folder, such
+	// as ".codex". If Folder is "", the variable names a folder that replaces Home. If FolderEnv is "", no variable
+	// does this.
+	Folder, FolderEnv string
+	// Named is the folder that FolderEnv names for this source; "" if it names none.
+	Named string
 	// ReportsReady is true if the agent CLI writes to files that match Pattern only after its
 	// start is over. After the first such write, the Follower passes on an entry of the kind
 	// Ready.
@@ -40,6 +46,27 @@ type Source struct {
 	// Subagents describes where the records of subagents are. It is empty if there are none, or if
 	// the record of the conversation also reports the tokens of subagents.
 	Subagents Subagents
+}
+
+// In returns the source of the records of an agent CLI for which the variable FolderEnv names the given folder. If
+// the folder is "", the variable names none.
+func (s Source) In(folder string) Source {
+	s.Named = folder
+	return s
+}
+
+// base returns the folder of the records, and the pattern of a record's path below it.
+func (s Source) base(home string) (folder, pattern string) {
+	if s.Named == "" {
+		return home, s.Pattern
+	}
+	return s.Named, strings.TrimPrefix(strings.TrimPrefix(s.Pattern, s.Folder), "/")
+}
+
+// All returns the paths of all records below home.
+func (s Source) All(home string) ([]string, error) {
+	folder, pattern := s.base(home)
+	return filepath.Glob(filepath.Join(quoted(folder), strings.ReplaceAll(pattern, "{id}", "*")))
 }
 
 // writtenAt returns the time at which a file of the record was last written. It returns the zero
@@ -76,14 +103,24 @@ func (s Source) Find(w Where) string {
 // patternFor returns the pattern for the record that w names. It returns "" if the id
 // of the conversation is not known yet.
 func (s Source) patternFor(w Where) string {
+	id := s.idFor(w)
+	if id == "" {
+		return ""
+	}
+	folder, pattern := s.base(w.Home)
+	return filepath.Join(quoted(folder), strings.ReplaceAll(pattern, "{id}", id))
+}
+
+// idFor returns the text that replaces {id}. It returns "" if the id of the conversation is not known yet.
+func (s Source) idFor(w Where) string {
 	id := w.Conversation
 	if s.ShortID > 0 && len(id) >= s.ShortID {
 		id = id[:s.ShortID]
 	}
-	if id == "" || strings.ContainsAny(id, `*?[\/`) {
+	if strings.ContainsAny(id, `*?[\/`) {
 		return ""
 	}
-	return filepath.Join(quoted(w.Home), strings.ReplaceAll(s.Pattern, "{id}", id))
+	return id
 }
 
 // quoted returns a pattern that matches only the given path.
@@ -100,9 +137,17 @@ const mostFolders = 64
 // caller watches them until the record exists. If one level of the path has too many folders,
 // folders returns only the last ones of that level, sorted by name.
 func (s Source) folders(w Where) []string {
-	out := []string{w.Home}
-	level := []string{w.Home}
-	parts := strings.Split(filepath.Dir(s.Pattern), "/")
+	folder, pattern := s.base(w.Home)
+	existing := folder // the agent CLI may still have to create the folder that a variable names
+	for !isFolder(existing) && existing != filepath.Dir(existing) {
+		existing = filepath.Dir(existing)
+	}
+	out := []string{existing}
+	level := []string{folder}
+	if id := s.idFor(w); id != "" {
+		pattern = strings.ReplaceAll(pattern, "{id}", id)
+	}
+	parts := strings.Split(filepath.Dir(pattern), "/")
 	for _, part := range parts {
 		var next []string
 		for _, dir := range level {

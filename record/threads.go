@@ -24,6 +24,16 @@ type Conversations struct {
 	List   Catalogue // lists the conversations; nil if Coleo cannot list them
 }
 
+// In returns the conversations of an agent CLI for which the variable Source.FolderEnv names the given folder. If the
+// folder is "", the variable names none.
+func (c Conversations) In(folder string) Conversations {
+	c.Source = c.Source.In(folder)
+	if moved, ok := c.List.(interface{ In(folder string) Catalogue }); ok {
+		c.List = moved.In(folder)
+	}
+	return c
+}
+
 // Catalogue lists the conversations of an agent CLI. It only reads. Several goroutines
 // can use it at the same time.
 type Catalogue interface {
@@ -97,10 +107,15 @@ var validID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$`)
 // comes from the name of a file, because a file can have any name.
 func ValidID(id string) bool { return validID.MatchString(id) }
 
+// In returns the Catalogue of an agent CLI for which a variable names the given folder: see Conversations.In.
+func (c Files) In(folder string) Catalogue {
+	c.Source = c.Source.In(folder)
+	return c
+}
+
 // Find returns the files that match the pattern of the Source.
 func (c Files) Find(ctx context.Context, home string) ([]Found, error) {
-	pattern := filepath.Join(quoted(home), strings.ReplaceAll(c.Source.Pattern, "{id}", "*"))
-	paths, err := filepath.Glob(pattern)
+	paths, err := c.Source.All(home)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}
@@ -188,7 +203,7 @@ func (h *Header) add(entries []Entry, fromBeginning bool) {
 			}
 			h.Last = e.Time
 		}
-		if e.Kind != Prompt && e.Kind != Answer || e.Text == "" {
+		if e.Kind != Prompt && e.Kind != Answer || e.Kind == Prompt && !e.ByUser || e.Text == "" {
 			continue
 		}
 		h.Preview = e.Text
@@ -217,11 +232,12 @@ func OneLine(text string) string {
 // idIn returns the id in the path of a record. The result `ok` is false if the pattern does not show
 // which part of a file's name is the id.
 func (s Source) idIn(home, path string) (id string, ok bool) {
-	below, err := filepath.Rel(home, path)
+	folder, wanted := s.base(home)
+	below, err := filepath.Rel(folder, path)
 	if err != nil || s.ShortID > 0 {
 		return "", false
 	}
-	pattern, names := strings.Split(s.Pattern, "/"), strings.Split(filepath.ToSlash(below), "/")
+	pattern, names := strings.Split(wanted, "/"), strings.Split(filepath.ToSlash(below), "/")
 	at := slices.IndexFunc(pattern, func(p string) bool { return strings.Contains(p, "{id}") })
 	if at < 0 || len(pattern) != len(names) || strings.ContainsAny(pattern[at], "*?[") {
 		return "", false

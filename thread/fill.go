@@ -147,7 +147,11 @@ func readMessages(p Place, s stale) []message {
 	var out []message
 	for _, e := range tail.Next() {
 		switch e.Kind {
-		case record.Prompt, record.Answer:
+		case record.Prompt:
+			if !e.ByUser {
+				continue // the agent CLI has written it, for example as a notice about a background task
+			}
+		case record.Answer:
 		case record.Tool:
 			if e.Text == "" {
 				continue // this entry is the result of a tool

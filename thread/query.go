@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/record"
 )
 
 // Query selects threads.
@@ -14,7 +15,7 @@ type Query struct {
 	coleo.ThreadFilter
 	Harnesses []string // only threads of these harnesses; all if empty
 	Homes     []string // only threads in these HOMEs; all if empty
-	Folder    string   // only threads with this folder of work; all if empty
+	Folder    string   // only threads with this work folder, by any path; all if empty
 }
 
 const (
@@ -71,10 +72,10 @@ func (q Query) where() (string, []any) {
 		add("substr(t.id, 1, length(?)) = ?", q.Prefix, q.Prefix)
 	}
 	if q.Folder != "" {
-		add("t.folder = ?", q.Folder)
+		in("t.folder", []string{q.Folder, record.RealFolder(q.Folder)})
 	}
 	if q.Project != "" {
-		add("t.project = ?", Project(q.Project))
+		in("t.project", []string{Project(q.Project), Project(record.RealFolder(q.Project))})
 	}
 	if !q.Since.IsZero() {
 		add("t.last >= ?", millis(q.Since))

@@ -124,6 +124,15 @@ func TestM8ThreadsOfAProject(t *testing.T) {
 	if r := s.one(uuid(3)); r.Project != "/somewhere/else" {
 		t.Errorf("a folder that is gone has the project %q", r.Project)
 	}
+	link := filepath.Join(t.TempDir(), "link") // agent CLIs record the real path of their work folder
+	s.check(os.Symlink(repo, link))
+	if got := ids(s.list(coleo.ThreadFilter{Project: filepath.Join(link, "a")})); got != uuid(2)+" "+uuid(1) {
+		t.Errorf("the project behind a link has %s", got)
+	}
+	rows, err := s.index.List(t.Context(), thread.Query{Folder: link})
+	if s.check(err); len(rows) != 1 || rows[0].ID != uuid(1) {
+		t.Errorf("the folder behind a link has %+v", rows)
+	}
 	if got := ids(s.list(coleo.ThreadFilter{Since: noon.Add(time.Minute)})); got != uuid(2) {
 		t.Errorf("since a minute past noon: %s", got)
 	}

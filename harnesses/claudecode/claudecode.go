@@ -6,12 +6,12 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
 )
 
 // Spec is the harness's description as TOML.
@@ -30,6 +30,7 @@ func Hooks() terminal.Hooks {
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`
+	Summary bool   `json:"isCompactSummary"`
 	Message struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -41,16 +42,16 @@ type line struct {
 // prompt of the receipt, answer uses the newest prompt. The text is empty if there is no
 // transcript.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
-	path, err := transcript(f)
-	if err != nil || path == "" {
-		return coleo.Answer{}, err
+	path := transcript(f)
+	if path == "" {
+		return coleo.Answer{}, nil
 	}
 	var last, own string
 	asked, isOwn := false, false
-	err = terminal.EachEntry(path, func(l line) {
+	err := terminal.EachEntry(path, func(l line) {
 		text := l.text()
 		switch {
-		case l.IsMeta || text == "":
+		case l.IsMeta || l.Summary || text == "":
 			return
 		case l.Type == "user":
 			last, isOwn = "", sameWords(text, r.Text)
@@ -77,12 +78,8 @@ func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), string
 // transcript returns the path of the conversation's transcript, or "" if there is none. Claude Code
 // has one folder of transcripts for each work folder. The function searches all of these folders,
 // because the id of a conversation is unique.
-func transcript(f terminal.Facts) (string, error) {
-	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
-	if err != nil || len(found) == 0 || f.Conversation == "" {
-		return "", err
-	}
-	return found[0], nil
+func transcript(f terminal.Facts) string {
+	return conversations.In(f.Folder).Find(record.Where{Home: f.Home, Conversation: f.Conversation})
 }
 
 // text joins the text parts of a message. Tool calls and tool results have no text

@@ -11,7 +11,8 @@ import (
 // conversations describes how to find and decode Claude Code's transcripts.
 var conversations = record.Source{
 	Pattern: ".claude/projects/*/{id}.jsonl",
-	Open:    record.Lines(newDecoder),
+	Folder:  ".claude", FolderEnv: "CLAUDE_CONFIG_DIR",
+	Open: record.Lines(newDecoder),
 	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/subagents/agent-*.jsonl"),
 		Start: func(string) record.Decoder { return &decoder{work: newWorker(), subagent: true} }},
 }
@@ -75,15 +76,20 @@ func (l recordLine) state() []record.Entry {
 			return []record.Entry{{Kind: record.Queued, Text: l.Queued, ByUser: true, Time: l.Time}}
 		}
 	case "system":
-		if l.Subtype == "turn_duration" || l.Subtype == "compact_boundary" {
+		// Claude Code compacts by itself in the middle of a turn, which then continues.
+		if l.Subtype == "turn_duration" || l.Subtype == "compact_boundary" && l.Compact.Trigger != "auto" {
 			return []record.Entry{{Kind: record.End, Ending: record.Finished, Time: l.Time}}
 		}
 	}
 	return nil
 }
 
-// user decodes a prompt, the results of tools, or the note about an interrupted turn.
+// user decodes a prompt, the results of tools, or the note about an interrupted turn. It decodes the summary of a
+// compaction like the result of a tool, because nobody has typed the summary.
 func (l recordLine) user() []record.Entry {
+	if l.CompactSummary {
+		return []record.Entry{{Kind: record.Tool, Turn: l.Turn, Time: l.Time}}
+	}
 	var typed string
 	if json.Unmarshal(l.Message.Content, &typed) == nil {
 		return []record.Entry{l.typedEntry(typed)}

@@ -39,12 +39,12 @@ func (t tokens) usage() coleo.Usage {
 // reply, and each of these lines repeats the tokens of the whole reply. So usage counts only the last line
 // of each reply.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
-	path, err := transcript(f)
-	if err != nil || path == "" {
-		return coleo.Usage{}, err
+	path := transcript(f)
+	if path == "" {
+		return coleo.Usage{}, nil
 	}
 	replies := map[string]coleo.Usage{}
-	err = terminal.EachEntry(path, func(l costs) {
+	err := terminal.EachEntry(path, func(l costs) {
 		if u := l.Message.Usage; l.Type == "assistant" && u != nil {
 			replies[l.Message.ID] = u.usage()
 		}

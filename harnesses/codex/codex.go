@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -39,24 +38,17 @@ type entry struct {
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// rollouts returns the rollout files whose names match a pattern, newest first.
-func rollouts(home, pattern string) ([]string, error) {
-	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
-	slices.Sort(found) // the paths contain the time, so the last one is the newest
-	slices.Reverse(found)
-	return found, err
-}
-
 // conversation returns the id of the newest conversation that began in the work folder since Codex was
 // started. It returns "" before the first prompt. Rollouts of subagents do not count, because they are
 // newer than the rollout of the conversation to which they belong. The rollouts of another Codex in the
 // same folder do not count either.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
-	found, err := rollouts(f.Home, "rollout-*.jsonl")
+	found, err := conversations.In(f.Folder).All(f.Home)
 	if err != nil {
 		return "", err
 	}
-	for _, path := range found {
+	slices.Sort(found)
+	for _, path := range slices.Backward(found) { // the paths contain the time, so the last one is the newest
 		info, err := os.Stat(path)
 		if err != nil || info.ModTime().Before(f.Started) {
 			continue
@@ -67,7 +59,7 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 		}
 		var head record.Header
 		readHeader(line, &head)
-		ours := head.Folder == f.Workdir && head.Hidden != record.HiddenSubagent &&
+		ours := record.SameFolder(head.Folder, f.Workdir) && head.Hidden != record.HiddenSubagent &&
 			!sessionStart(line, info.ModTime()).Before(f.Started.Truncate(time.Millisecond))
 		id := threadIn(path)
 		if ours && id != "" && (f.Mine == nil || f.Mine(id, info.ModTime())) {
@@ -93,12 +85,12 @@ func sessionStart(line []byte, otherwise time.Time) time.Time {
 
 // answer returns the last message of the newest turn. The text is empty until the turn is complete.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
-	path, err := rollout(ctx, f)
+	path := rollout(ctx, f)
 	if path == "" {
-		return coleo.Answer{}, err
+		return coleo.Answer{}, nil
 	}
 	last := ""
-	err = terminal.EachEntry(path, func(e entry) {
+	err := terminal.EachEntry(path, func(e entry) {
 		switch e.Payload.Type {
 		case "task_started":
 			last = ""
@@ -111,15 +103,11 @@ func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answe
 
 // rollout returns the path of the conversation's newest rollout, or "" if there is
 // none.
-func rollout(ctx context.Context, f terminal.Facts) (string, error) {
+func rollout(ctx context.Context, f terminal.Facts) string {
 	if f.Conversation == "" {
 		f.Conversation, _ = conversation(ctx, f)
 	}
-	found, err := rollouts(f.Home, "rollout-*-"+f.Conversation+".jsonl")
-	if err != nil || len(found) == 0 || f.Conversation == "" {
-		return "", err
-	}
-	return found[0], nil
+	return conversations.In(f.Folder).Find(record.Where{Home: f.Home, Conversation: f.Conversation})
 }
 
 // costs is the token count that Codex adds to a rollout after each reply (0.169.0).
@@ -134,12 +122,12 @@ type costs struct {
 
 // usage returns the newest token count in the rollout.
 func usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
-	path, err := rollout(ctx, f)
+	path := rollout(ctx, f)
 	if path == "" {
-		return coleo.Usage{}, err
+		return coleo.Usage{}, nil
 	}
 	var u coleo.Usage
-	err = terminal.EachEntry(path, func(l costs) {
+	err := terminal.EachEntry(path, func(l costs) {
 		if l.Payload.Type == "token_count" && l.Payload.Info != nil {
 			u = l.Payload.Info.Total.usage()
 		}

@@ -11,7 +11,8 @@ import (
 // conversations describes how to find and decode Codex's rollouts.
 var conversations = record.Source{
 	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
-	Open:    record.Lines(newDecoder),
+	Folder:  ".codex", FolderEnv: "CODEX_HOME",
+	Open: record.Lines(newDecoder),
 	Subagents: record.Subagents{Find: findSubagents, Start: func(path string) record.Decoder {
 		return &decoder{work: worker{calls: map[string]call{}, subagent: threadIn(path)}}
 	}},

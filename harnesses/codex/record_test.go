@@ -88,3 +88,26 @@ func TestARolloutThatBeganBeforeTheArmIsNotTheConversation(t *testing.T) {
 		t.Errorf("the conversation is %q, %v; want %q", got, err, own)
 	}
 }
+
+// The path of the work folder can lead through a symbolic link. Codex records the folder's real path.
+func TestTheConversationOfAFolderBehindALinkIsFound(t *testing.T) {
+	t.Parallel()
+	const id = "01a20a40-6c87-7df3-a5c4-754f040a734d"
+	real, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	f := terminal.Facts{Home: t.TempDir(), Workdir: link}
+	dir := filepath.Join(f.Home, ".codex", "sessions", "2026", "11", "23")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line := `{"type":"session_meta","payload":{"id":"` + id + `","cwd":"` + real + `","source":"cli"}}` + "\n"
+	path := filepath.Join(dir, "rollout-2026-11-23T21-12-04-"+id+".jsonl")
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := conversation(t.Context(), f); got != id || err != nil {
+		t.Errorf("the conversation is %q, %v; want %q", got, err, id)
+	}
+}

@@ -14,7 +14,8 @@ func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threa
 // conversations describes how to find and decode Copilot CLI's list of events.
 var conversations = record.Source{
 	Pattern: ".copilot/session-state/{id}/events.jsonl",
-	Open:    record.Lines(newDecoder),
+	Folder:  ".copilot", FolderEnv: "COPILOT_HOME",
+	Open: record.Lines(newDecoder),
 }
 
 // decoder decodes the file in which Copilot CLI 1.0.102 writes the events of a conversation:

@@ -7,11 +7,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
-	"path/filepath"
-	"slices"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
 )
 
 // Spec is the harness's description as TOML.
@@ -26,30 +25,31 @@ func Hooks() terminal.Hooks {
 		Threads: threads}
 }
 
-// entry contains the fields that Coleo reads of a transcript line (0.61.0).
-type entry struct {
-	Type    string          `json:"type"`
-	Content json.RawMessage `json:"content"`
-}
-
-// answer returns the model's last text after the last prompt.
-func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
-	path, err := transcript(f)
-	if err != nil || path == "" {
-		return coleo.Answer{}, err
+// answer returns the model's last text after the last prompt. The text is empty if that prompt is not the prompt of the
+// receipt.
+func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
+	path := transcript(f)
+	if path == "" {
+		return coleo.Answer{}, nil
 	}
-	last := ""
-	err = terminal.EachEntry(path, func(e entry) {
-		switch e.Type {
+	last, isOwn := "", false
+	err := terminal.EachEntry(path, func(l recordLine) {
+		switch l.Type {
 		case "user":
 			last = ""
+			if text, results := l.content(); !results {
+				isOwn = terminal.IsPromptOf(r, text, l.Time)
+			}
 		case "gemini":
 			var text string
-			if json.Unmarshal(e.Content, &text) == nil && text != "" {
+			if json.Unmarshal(l.Content, &text) == nil && text != "" {
 				last = text
 			}
 		}
 	})
+	if !isOwn {
+		last = ""
+	}
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
@@ -59,16 +59,11 @@ const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there
 // is none.
-func transcript(f terminal.Facts) (string, error) {
+func transcript(f terminal.Facts) string {
 	if len(f.Conversation) < idInName {
-		return "", nil
+		return ""
 	}
-	pattern := "session-*-" + f.Conversation[:idInName] + ".jsonl"
-	found, err := filepath.Glob(filepath.Join(f.Home, ".gemini", "tmp", "*", "chats", pattern))
-	if err != nil || len(found) == 0 {
-		return "", err
-	}
-	return slices.Max(found), nil // the names contain the time, so the largest name is the newest
+	return conversations.In(f.Folder).Find(record.Where{Home: f.Home, Conversation: f.Conversation})
 }
 
 // costs contains the fields that Coleo reads of a reply in the transcript (0.61.0).
@@ -93,12 +88,12 @@ func (t tokens) usage() coleo.Usage {
 // usage adds up the usage of the conversation's replies. It counts only the last line of each
 // reply, because Gemini CLI writes a reply again when the reply has grown.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
-	path, err := transcript(f)
-	if err != nil || path == "" {
-		return coleo.Usage{}, err
+	path := transcript(f)
+	if path == "" {
+		return coleo.Usage{}, nil
 	}
 	replies := map[string]coleo.Usage{}
-	err = terminal.EachEntry(path, func(l costs) {
+	err := terminal.EachEntry(path, func(l costs) {
 		if t := l.Tokens; t != nil {
 			replies[l.ID] = t.usage()
 		}

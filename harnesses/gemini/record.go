@@ -11,7 +11,8 @@ import (
 // conversations describes how to find and decode Gemini CLI's session files.
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
-	Open: record.Lines(newDecoder),
+	FolderEnv: "GEMINI_CLI_HOME",
+	Open:      record.Lines(newDecoder),
 	// The first write to a session file shows that Gemini CLI has started. Before that, Gemini CLI asks
 	// whether the folder is trusted, and searches for agents, servers and skills (0.61.0).
 	ReportsReady: true,

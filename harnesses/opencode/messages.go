@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -56,16 +56,16 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 			return nil, "", err
 		}
 	}
-	db, err := sqlite.ReadOnly(filepath.Join(f.Home, ".local", "share", a.folder, a.folder+".db"))
+	db, err := sqlite.ReadOnly(a.path(f.Home, f.Folder))
 	return db, id, err
 }
 
 // answer finds the assistant's last message with a text after the last prompt, and joins the texts of this
-// message. If it cannot read the database, it returns an empty answer, so that the session reads the screen
-// instead.
-func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+// message. The answer is empty if that prompt is not the prompt of the receipt. It is also empty if the
+// database cannot be read, so that the session reads the screen instead.
+func (a account) answer(ctx context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
-	last := ""
+	last, prompt, isOwn := "", "", false
 	err := a.eachRow(ctx, f,
 		"SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER "+
 			"BY m.time_created, m.id, p.id",
@@ -73,7 +73,11 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 			var p struct{ Type, Text string }
 			switch {
 			case m.Role == "user":
-				texts = nil
+				if id != prompt {
+					texts, prompt, isOwn = nil, id, false
+				}
+				_ = json.Unmarshal(part, &p) // a part that cannot be read has no text
+				isOwn = isOwn || terminal.IsPromptOf(r, p.Text, time.UnixMilli(m.Time.Created))
 			case json.Unmarshal(part, &p) == nil && p.Type == "text" && p.Text != "":
 				if id != last {
 					texts = nil
@@ -81,7 +85,7 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 				texts, last = append(texts, p.Text), id
 			}
 		})
-	if err != nil || len(texts) == 0 {
+	if err != nil || len(texts) == 0 || !isOwn {
 		return coleo.Answer{}, nil
 	}
 	return coleo.Answer{Text: strings.Join(texts, "\n"), Source: "transcript"}, nil

@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
 	"coleo.dev/sqlite"
 )
 
@@ -83,6 +85,37 @@ func TestADatabaseThatSaysNothing(t *testing.T) {
 		if u, err := h.Usage(t.Context(), f); what == "no database" && (err != nil || u.Total() != 0) ||
 			what == "other tables" && err == nil {
 			t.Errorf("%s: usage %+v, %v", what, u, err)
+		}
+	}
+}
+
+// XDG_DATA_HOME names the folder that contains OpenCode's data folder.
+func TestTheDatabaseIsFoundInTheFolderThatAVariableNames(t *testing.T) {
+	t.Parallel()
+	f := conversationOf(t, tables, turns)
+	f.Folder, f.Home = filepath.Join(f.Home, ".local", "share"), t.TempDir()
+	if a, err := Hooks("opencode").Answer(t.Context(), f, coleo.Receipt{}); err != nil || a.Text == "" {
+		t.Errorf("the answer is %q, %v", a.Text, err)
+	}
+	all := Conversations().In(f.Folder)
+	if got := all.Source.Find(record.Where{Home: f.Home, Conversation: "ses_1"}); got == "" {
+		t.Error("the record is not found")
+	}
+	if path := all.List.(threads).path(f.Home, all.List.(threads).named); path != all.Source.Find(record.Where{
+		Home: f.Home, Conversation: "ses_1"}) {
+		t.Errorf("the list reads %s", path)
+	}
+}
+
+// After /new, OpenCode writes to another conversation. Until Coleo follows it, the answer to an earlier prompt is not
+// the answer to the new one.
+func TestTheAnswerOfAnEarlierTurnIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	f := conversationOf(t, tables, turns)
+	for prompt, want := range map[string]string{"second  prompt": "it is\n**so**", "third prompt": ""} {
+		a, err := Hooks("opencode").Answer(t.Context(), f, coleo.Receipt{Text: prompt, Time: time.Now()})
+		if err != nil || a.Text != want {
+			t.Errorf("the answer to %q is %q, %v, want %q", prompt, a.Text, err, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
 )
 
 // Spec is the harness's description as TOML.
@@ -32,7 +33,7 @@ func Hooks(folder string) terminal.Hooks {
 		Answer:       a.answer,
 		Usage:        a.usage,
 		Record:       a.record(),
-		Threads:      threads{a},
+		Threads:      threads{account: a},
 	}
 }
 
@@ -48,7 +49,7 @@ const maxLine = 64 << 10
 // conversation returns the id of the newest conversation that began in the work folder
 // since the agent CLI was started. It returns "" before the first prompt.
 func conversation(f terminal.Facts, folder string) (string, error) {
-	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", folder, "log", "*.log"))
+	logs, err := filepath.Glob(filepath.Join(account{folder}.data(f.Home, f.Folder), "log", "*.log"))
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +57,7 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	for _, path := range logs {
 		err := eachLine(path, func(line []byte) {
 			m := created.FindSubmatch(line)
-			if m == nil || string(m[3]) != f.Workdir {
+			if m == nil || !record.SameFolder(string(m[3]), f.Workdir) {
 				return
 			}
 			at, err := time.Parse(time.RFC3339Nano, string(m[1]))

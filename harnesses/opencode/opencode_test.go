@@ -39,3 +39,22 @@ func TestALongLineOfTheLogHidesNoConversation(t *testing.T) {
 		}
 	}
 }
+
+// The path of the work folder can lead through a symbolic link. OpenCode's log then names the folder's real path.
+func TestTheConversationOfAFolderBehindALinkIsFound(t *testing.T) {
+	t.Parallel()
+	real, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	f := terminal.Facts{Home: t.TempDir(), Workdir: link}
+	dir := filepath.Join(f.Home, ".local", "share", "opencode", "log")
+	line := "timestamp=2026-01-01T00:00:01Z level=INFO message=created id=ses_1 slug=x directory=" + real +
+		" path= parentID=undefined \n"
+	for _, err := range []error{os.Symlink(real, link), os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "a.log"), []byte(line), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id, err := conversation(f, "opencode"); err != nil || id != "ses_1" {
+		t.Errorf("the conversation is %q, %v", id, err)
+	}
+}

@@ -16,7 +16,8 @@ import (
 // record describes how to find and read the conversations of one agent CLI (1.18.33).
 // All conversations are in one database.
 func (a account) record() record.Source {
-	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
+	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail,
+		Folder: ".local/share", FolderEnv: "XDG_DATA_HOME"}
 }
 
 // A tail reads the messages of one conversation. While OpenCode writes a message, the message changes, so

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,16 +17,32 @@ import (
 )
 
 // threads lists the conversations in one agent CLI's database (1.18.33).
-type threads struct{ account }
+type threads struct {
+	account
+	named string // see record.Source.Named
+}
 
 // Conversations describes how to find, list and read the conversations of OpenCode itself.
 func Conversations() record.Conversations {
 	a := account{"opencode"}
-	return record.Conversations{Source: a.record(), List: threads{a}}
+	return record.Conversations{Source: a.record(), List: threads{account: a}}
 }
 
-func (a account) path(home string) string {
-	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
+// In returns the Catalogue of an agent CLI for which XDG_DATA_HOME names the given folder: see
+// record.Conversations.In.
+func (t threads) In(folder string) record.Catalogue {
+	t.named = folder
+	return t
+}
+
+// data returns the agent CLI's data folder. `named` is the folder that XDG_DATA_HOME names, or "".
+func (a account) data(home, named string) string {
+	return filepath.Join(cmp.Or(named, filepath.Join(home, ".local", "share")), a.folder)
+}
+
+// path returns the path of the database.
+func (a account) path(home, named string) string {
+	return filepath.Join(a.data(home, named), a.folder+".db")
 }
 
 // copied matches the title of a copied conversation. It is the only sign in the database that a
@@ -38,7 +55,7 @@ const mostSessions = 20000
 
 // Find returns the conversations in the database.
 func (t threads) Find(ctx context.Context, home string) ([]record.Found, error) {
-	path := t.path(home)
+	path := t.path(home, t.named)
 	db, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -94,6 +94,7 @@ type extra struct {
 	// Home is the HOME folder that contains the record of the conversation. Started is the time at which the
 	// agent CLI was started. Entries of the record from before that time belong to an earlier start.
 	Home    string    `json:"home,omitempty"`
+	Folder  string    `json:"folder,omitempty"` // see record.Source.Named
 	Started time.Time `json:"started,omitzero"`
 	// Fork is the conversation that the server copies if the arm has no conversation yet.
 	Fork string `json:"fork,omitempty"`
@@ -138,6 +139,7 @@ func (h *Harness) Start(ctx context.Context, c coleo.SpawnConfig) (*Session, err
 	if h.spec.Capabilities.Window {
 		own.Client = clientOf(plan, len(c.Wrap))
 	}
+	own.Folder = launch.NamedFolder(plan, opencode.Conversations().Source.FolderEnv)
 	raw, err := json.Marshal(own)
 	if err != nil {
 		return nil, err

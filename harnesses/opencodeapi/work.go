@@ -23,7 +23,7 @@ func (s *Session) followRecord(ctx context.Context) {
 	if s.own.Home == "" {
 		return
 	}
-	s.record = record.NewFollower(opencode.Conversations().Source, s.whereRecorded, s.onEntries)
+	s.record = record.NewFollower(opencode.Conversations().Source.In(s.own.Folder), s.whereRecorded, s.onEntries)
 	s.work.Go(func() { s.record.Run(ctx, s.h.records) })
 }
 

@@ -15,7 +15,8 @@ func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threa
 // conversations describes how to find and decode Qwen Code's chats.
 var conversations = record.Source{
 	Pattern: ".qwen/projects/*/chats/{id}.jsonl",
-	Open:    record.Lines(newDecoder),
+	Folder:  ".qwen", FolderEnv: "QWEN_HOME",
+	Open: record.Lines(newDecoder),
 }
 
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl (0.24.4).

@@ -144,7 +144,7 @@ func (s *session) hookLines() []hook.Line {
 // The prompt is then in the record of that conversation, not in the record that the session follows.
 // followPrompt changes nothing if several records contain the prompt.
 func (s *session) followPrompt(text string, sent time.Time) {
-	all, hook := s.harness.Conversations(), &s.rules().Hook
+	all, hook := s.harness.Conversations().In(s.facts.Folder), &s.rules().Hook
 	text, err := s.rules().PromptText(text) // the record contains the text that was typed
 	if err != nil || all.List == nil || s.record.follower == nil {
 		return

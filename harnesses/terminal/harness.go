@@ -60,6 +60,7 @@ var (
 // Facts contains what Hooks can know about a session.
 type Facts struct {
 	Home         string    `json:"home"`
+	Folder       string    `json:"folder,omitempty"` // see record.Source.Named
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
@@ -196,7 +197,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
+	facts := Facts{Home: launch.Home(&c), Folder: launch.NamedFolder(plan, h.hooks.Record.FolderEnv),
+		Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
 		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c), Fork: c.Fork != "", Args: len(c.Args) > 0}
 	if err := h.checkContainer(ctx, &c); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (s *session) isMine(id string, written time.Time) bool {
 
 // hasPrompt reports whether the record of a conversation contains one of the prompts.
 func (s *session) hasPrompt(id string, sent []submission) bool {
-	source := s.harness.hooks.Record
+	source := s.harness.hooks.Record.In(s.facts.Folder)
 	if source.Open == nil {
 		return true // nothing can be checked
 	}

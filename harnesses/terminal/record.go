@@ -33,7 +33,7 @@ type recordEntries struct {
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
-	source := s.harness.hooks.Record
+	source := s.harness.hooks.Record.In(s.facts.Folder)
 	if source.Open == nil {
 		close(f.done)
 		return f

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
@@ -108,6 +109,12 @@ func EachEntry[T any](path string, take func(T)) error {
 		}
 		line, long = line[:0], false
 	}
+}
+
+// IsPromptOf reports whether a prompt in a transcript is the prompt of a receipt. The agent CLI can have reworded the
+// prompt. So any prompt counts that was written at the time of the receipt or later.
+func IsPromptOf(r coleo.Receipt, text string, written time.Time) bool {
+	return !written.Before(r.Time.Truncate(time.Millisecond)) || slices.Equal(strings.Fields(text), strings.Fields(r.Text))
 }
 
 // transcriptAnswer returns the model's last text after the prompt of the receipt. The text is empty if the

@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/holder"
 )
 
 // allowedEnv lists the variables of the user's environment that every agent CLI receives. A name
@@ -44,6 +46,16 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 		env["HOME"] = c.Home
 	}
 	return env
+}
+
+// NamedFolder returns the folder that a variable names for an agent CLI that is started with the given Launch. It
+// returns "" if the variable names none, or if `variable` is "".
+func NamedFolder(l holder.Launch, variable string) string {
+	named := lookupEnv(l.Env, variable)
+	if variable == "" || named == "" || filepath.IsAbs(named) {
+		return named
+	}
+	return filepath.Join(l.Workdir, named)
 }
 
 func lookupEnv(environ []string, name string) string {
