@@ -124,7 +124,7 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
 		kept.Handle = findHandle(kept)
 	}
-	if there && kept.Queue == nil { // keep the queue of the database, because the folder's record has none: see writeFolder
+	if there && kept.Queue == nil { // the folder's record has no queue, so keep that of the database: see writeFolder
 		kept.Queue = queueBefore(r, kept.Generation)
 	}
 	err := h.DB.PutArm(ctx, kept)

@@ -112,9 +112,8 @@ func Copy(ctx context.Context, oldPath, newPath string) error {
 	return nil
 }
 
-// ForgetTokens deletes all operator tokens from a copy of serve's database. The copy is for a backup. If a user puts
-// an old copy back, it would make tokens valid that were revoked since then, and would lose the notes of what they
-// have prompted.
+// ForgetTokens deletes all operator tokens from a copy of serve's database. The copy is for a backup. An old
+// copy that is put back would make revoked tokens valid again. It would also lose the notes of what they have prompted.
 func ForgetTokens(ctx context.Context, path string) error {
 	db, err := sqlite.Open(path, "mode=rw&_secure_delete=on")
 	if err != nil {

@@ -40,8 +40,8 @@ func TestACompactionDoesNotInterruptATurn(t *testing.T) {
 	}
 }
 
-// Claude Code writes the summary of a compaction as a message of the user. Nobody has typed it, so it must not be shown
-// as a prompt, or be given to the successor of the arm as the person's last prompt.
+// Claude Code writes the summary of a compaction as a message of the user. Nobody has typed it, so it is no prompt. The
+// successor of the arm must not get it as the person's last prompt.
 func TestTheSummaryOfACompactionIsNoPrompt(t *testing.T) {
 	t.Parallel()
 	for _, e := range recordtest.Entries(t, newDecoder(), "testdata/work-2.1.329.jsonl.gz") {

@@ -9,9 +9,9 @@ import (
 )
 
 // A server can answer with a message of many rows, such as a page of HTML. The whole error is on the screen here, and
-// more than 20 rows of it are below its first row. The screens are real ones, with 120 columns, of Claude Code 2.1.329,
-// Codex 0.169.0, Gemini CLI 0.61.0, Aider 0.86.2, Copilot CLI 1.0.102, Qwen Code 0.24.4, Cline 3.0.65 and Continue
-// 1.5.47.
+// more than 20 rows of it are below its first row. The screens are real ones with 120 columns. The versions are Claude
+// Code 2.1.329, Codex 0.169.0, Gemini CLI 0.61.0, Aider 0.86.2, Copilot CLI 1.0.102, Qwen Code 0.24.4, Cline 3.0.65 and
+// Continue 1.5.47.
 func TestAnErrorMayHaveManyRows(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat("─", 120) + "\n"

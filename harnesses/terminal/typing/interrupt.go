@@ -107,8 +107,8 @@ func (t *Typist) awaitKnown(ctx context.Context) bool {
 }
 
 // awaitStopped waits until the screen shows that an interrupt has ended the turn. It denies a dialog that the turn
-// still opens, but no dialog of a later turn. It discards late claims about the turn. If the keys count as lost, it presses
-// them once more. It records in `out` what it has done.
+// still opens, but no dialog of a later turn. It discards late claims about the turn. If the keys count as lost, it
+// presses them once more. It records in `out` what it has done.
 func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption, before uninterrupted) error {
 	limit, begin := t.Spec().Timing.Interrupted.Duration(), time.Now()
 	again := t.Spec().Timing.InterruptGap > 0
