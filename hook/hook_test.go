@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -336,5 +337,41 @@ func TestAFileThatAlwaysGrowsIsReadInParts(t *testing.T) {
 	case <-done:
 	case <-time.After(20 * time.Second):
 		t.Fatal("Lines has not returned")
+	}
+}
+
+// A process in the arm can put pipes into the folder of the reports. The host agent must not wait for a writer.
+func TestAPipeInPlaceOfTheReportsIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"reports.jsonl", "reports.jsonl.1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := Path(t.TempDir())
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(filepath.Join(filepath.Dir(path), name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan []Line, 1)
+			go func() {
+				r, err := Open(path)
+				if err != nil {
+					t.Error(err)
+					close(done)
+					return
+				}
+				defer r.Close()
+				done <- r.Lines()
+			}()
+			select {
+			case lines := <-done:
+				if len(lines) > 0 {
+					t.Errorf("it has read %v", lines)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it waits at the pipe")
+			}
+		})
 	}
 }

@@ -39,7 +39,7 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(fmt.Errorf("%s is not a pipe", wakePath(path)), err, pipe.Close())
 	}
 	r := &Reader{path: path, pipe: pipe}
-	r.file, _ = os.Open(oldPath(path)) // an error does not matter, because usually there is no older, full file
+	r.file, _ = openNoPipe(oldPath(path)) // an error does not matter, because usually there is no older, full file
 	return r, nil
 }
 
@@ -118,7 +118,7 @@ func (r *Reader) Lines() []Line {
 // advance replaces the open file by the file that is now at the Reader's path. If there is no file
 // at this path, advance returns false and changes nothing.
 func (r *Reader) advance() bool {
-	next, err := os.Open(r.path)
+	next, err := openNoPipe(r.path)
 	if err != nil {
 		return false
 	}
@@ -127,6 +127,19 @@ func (r *Reader) advance() bool {
 	}
 	r.file, r.rest, r.skip = next, nil, false
 	return true
+}
+
+// openNoPipe opens a file. It refuses a pipe, which a process in the arm can put in the file's place. Opening or
+// reading the pipe would wait for a writer.
+func openNoPipe(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeNamedPipe != 0 {
+		return nil, errors.Join(fmt.Errorf("%s is a pipe", path), err, file.Close())
+	}
+	return file, nil
 }
 
 // wasEmptied reports whether a hook program has emptied the file since the last read. If so, the

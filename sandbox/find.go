@@ -1,12 +1,14 @@
 package sandbox
 
 import (
-	"bufio"
+	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/paths"
@@ -150,6 +152,9 @@ func (f *finder) program(path string) bool {
 				"change where it leads: use a program that is in no folder that a sandbox writes", f.led, real)
 			return false
 		}
+		if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
 		f.addFiles(real)
 	}
 	interpreter := interpreterOf(real)
@@ -229,11 +234,7 @@ func (f *finder) addFiles(file string) {
 // pythonBase reads the settings of a Python environment, and returns the folder of the Python program on which
 // the environment is based. It returns "" if the settings are missing.
 func pythonBase(settings string) string {
-	text, err := os.ReadFile(settings)
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(beginning(settings, maxSettings))) {
 		if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) == "home" {
 			return strings.TrimSpace(value)
 		}
@@ -241,15 +242,28 @@ func pythonBase(settings string) string {
 	return ""
 }
 
+// maxSettings is how much of the settings of a Python environment is read, in bytes.
+const maxSettings = 64 << 10
+
+// beginning returns at most the first `most` bytes of a regular file. It returns nothing if the file cannot be read.
+// A program in a sandbox may have written the file, so beginning never waits at a pipe.
+func beginning(path string, most int64) []byte {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, most)) // the callers can use a part
+	return text
+}
+
 // interpreterOf returns the interpreter in the first line of a script. It returns "" for a program
 // that is not a script.
 func interpreterOf(file string) string {
-	f, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // 512 bytes suffice, because the kernel itself reads only 256
+	line, _, _ := bytes.Cut(beginning(file, 512), []byte("\n")) // 512 bytes suffice, because the kernel reads only 256
 	text, ok := strings.CutPrefix(string(line), "#!")
 	words := strings.Fields(text)
 	if !ok || len(words) == 0 {

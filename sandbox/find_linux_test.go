@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev"
 )
@@ -130,6 +132,36 @@ func TestAMissingInterpreterShowsNothing(t *testing.T) {
 	found, err := ProgramFiles(tool, []string{"/usr/bin"}, nil)
 	if err != nil || !slices.Equal(found, []Place{{Path: tool}}) {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// A program in a sandbox can replace the files of a work folder by pipes. The next start must not wait for a writer.
+func TestAStartWaitsAtNoPipe(t *testing.T) {
+	t.Parallel()
+	for name, pipe := range map[string]string{"the settings of an environment": "pyvenv.cfg", "the program": "bin/tool"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := t.TempDir()
+			program := filepath.Join(work, "bin/tool")
+			write(t, program, "\x7fELF")
+			_ = os.Remove(filepath.Join(work, pipe))
+			if err := syscall.Mkfifo(filepath.Join(work, pipe), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := ProgramFiles(program, nil, []Place{{Path: work}})
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if isProgram := pipe != "bin/tool"; isProgram != (err == nil) {
+					t.Errorf("the error is %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it waits at the pipe")
+			}
+		})
 	}
 }
 

@@ -149,14 +149,21 @@ func (p permissionBody) request() openRequest {
 	}
 	call := p.Tool
 	call.Session, call.Permission = p.SessionID, p.Permission
+	title, titleCut := shortText("Permission required: " + p.Permission)
+	subject, subjectCut := shortText(subject)
 	return openRequest{id: p.ID, call: call, dialogs: []coleo.Dialog{{
-		Kind: coleo.DialogPermission, Title: "Permission required: " + p.Permission, Subject: subject,
+		Kind: coleo.DialogPermission, Title: title, Subject: subject, Truncated: titleCut || subjectCut,
 		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
 	}}}
 }
 
 func (q questionBody) request() openRequest {
 	a := openRequest{id: q.ID, question: true}
+	if q.size() > mostQuestions {
+		a.dialogs = []coleo.Dialog{{Kind: coleo.DialogQuestion, Title: "A question that is too long to be shown",
+			Truncated: true, Default: -1, Fingerprint: coleo.Fingerprint(q.ID)}}
+		return a
+	}
 	for i, x := range q.Questions {
 		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1, Several: x.Multiple,
 			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", q.ID, i+1))}
@@ -176,8 +183,9 @@ func (q questionBody) request() openRequest {
 }
 
 // apply updates the facts after one event of the server. It returns true if the caller must ask the server for
-// its present state. A turn of a conversation has then ended although one of its requests may be open. If somebody
-// aborts a turn, the server forgets the requests of the turn and sends no events about them.
+// its present state. Coleo then does not know all requests, or a turn of a conversation has ended although one of its
+// requests may be open. If somebody aborts a turn, the server forgets the requests of the turn and sends no events
+// about them.
 func (s *Session) apply(e event) (askAgain bool) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
@@ -203,7 +211,7 @@ func (s *Session) apply(e event) (askAgain bool) {
 	case "session.error":
 		if mine && p.Error.Name != aborted {
 			s.update(func(f *facts) {
-				f.failed = strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message)
+				f.failed, _ = shortText(strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message))
 				f.failures++
 			})
 		}
@@ -222,7 +230,10 @@ func (s *Session) apply(e event) (askAgain bool) {
 		if id == "" {
 			id = p.ID
 		}
-		s.update(func(f *facts) { f.drop(id) })
+		s.update(func(f *facts) {
+			askAgain = len(f.requests) >= mostOpen // Coleo may have dropped a request
+			f.drop(id)
+		})
 	}
 	return askAgain
 }
@@ -244,7 +255,7 @@ func (s *Session) onRequest(e event) {
 	}
 	s.update(func(f *facts) {
 		f.drop(a.id)
-		f.requests = append(f.requests, a)
+		f.open(a)
 	})
 }
 
@@ -271,10 +282,10 @@ func (s *Session) takePart(raw json.RawMessage) {
 		if part.Type != "tool" {
 			return
 		}
-		if part.State.Status == "running" {
-			f.tools[part.CallID] = true
-		} else {
+		if part.State.Status != "running" {
 			delete(f.tools, part.CallID)
+		} else if len(f.tools) < mostOpen {
+			f.tools[part.CallID] = true
 		}
 	})
 }
@@ -286,9 +297,17 @@ func (f *facts) applyStatus(s statusBody) {
 		f.busied++
 		f.failed = ""
 	}
-	f.status, f.attempt, f.message = s.Type, s.Attempt, s.Message
+	f.status, f.attempt = s.Type, s.Attempt
+	f.message, _ = shortText(s.Message)
 	if s.Type == "idle" {
 		f.tools = map[string]bool{}
+	}
+}
+
+// open adds an open request. If too many are open, it drops the request, and apply asks for it after the next answer.
+func (f *facts) open(a openRequest) {
+	if len(f.requests) < mostOpen {
+		f.requests = append(f.requests, a)
 	}
 }
 
@@ -332,10 +351,10 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 		f.applyStatus(s)
 	}
 	for _, p := range permissions {
-		f.requests = append(f.requests, p.request())
+		f.open(p.request())
 	}
 	for _, q := range questions {
-		f.requests = append(f.requests, q.request())
+		f.open(q.request())
 	}
 	return f, nil
 }

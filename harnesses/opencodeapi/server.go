@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ import (
 // 1.18.33 took 10 s.
 const startTimeout = 90 * time.Second
 
-// bounds contains how long Coleo waits for a server in different situations.
+// bounds contains how long Coleo waits for a server in different situations, and how much it reads.
 type bounds struct {
 	// how long Coleo waits for the answer to a request that needs no model
 	request time.Duration
@@ -33,13 +32,14 @@ type bounds struct {
 	silence time.Duration
 	// how long Coleo may be unable to follow the server before the arm reports the problem
 	trouble time.Duration
+
+	answer, event int // the largest sizes of an answer and of an event, in bytes
 }
 
 // usualBounds are the bounds of all servers outside of tests. OpenCode 1.18.33 sends an event, the
-// heartbeat, every 10 s.
-var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, trouble: 5 * time.Second}
-
-var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
+// heartbeat, every 10 s. A whole conversation is one answer.
+var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, trouble: 5 * time.Second,
+	answer: 128 << 20, event: 16 << 20}
 
 // awaitAddress reads the server's output until the server reports its address, and returns the
 // address. No request may be sent earlier: it would hang forever, although the port already accepts
@@ -52,27 +52,20 @@ func awaitAddress(ctx context.Context, c *holder.Client) (string, error) {
 		return "", err
 	}
 	defer stream.Close()
-	var seen bytes.Buffer
+	var seen output
 	for {
 		chunk, err := stream.Next()
 		if err != nil {
-			return "", coleo.Errorf(coleo.ETimeout, "the server did not say where it listens; it said %q",
-				lastLine(seen.String()))
+			return "", coleo.Errorf(coleo.ETimeout, "the server did not say where it listens; it said %q", seen.lastLine())
 		}
 		if chunk.Exit != nil {
 			return "", coleo.Errorf(coleo.EExited, "the server ended at its start (%s); it said %q", chunk.Exit,
-				lastLine(seen.String()))
+				seen.lastLine())
 		}
-		seen.Write(chunk.Data)
-		if m := listeningLine.FindSubmatch(seen.Bytes()); m != nil {
-			return string(m[1]), nil
+		if found := seen.add(chunk.Data); found != "" {
+			return found, nil
 		}
 	}
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // server is the API of one OpenCode server for one project folder.
@@ -83,9 +76,11 @@ type server struct {
 }
 
 func newServer(base, password, dir string) *server {
-	// No proxy, because the server is on loopback.
+	// No proxy, because the server is on loopback. Coleo follows no redirect, because it would send the prompt to
+	// another server.
 	return &server{base: base, password: password, dir: dir, bounds: usualBounds,
-		http: &http.Client{Transport: &http.Transport{}}}
+		http: &http.Client{Transport: &http.Transport{},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // port returns the port on which the server listens.
@@ -130,7 +125,7 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 //   - EUnavailable if Coleo cannot reach the server
 //   - ENotFound for the status 404
 //   - EUnauthorized if the server refuses the password
-//   - EInternal for any other refusal, and for an answer that is no JSON
+//   - EInternal for any other refusal, for a redirect, and for an answer that is too long or no JSON
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, s.bounds.request, method, path, in, out)
 }
@@ -147,7 +142,7 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 	var raw []byte
 	if err == nil {
 		defer answer.Body.Close()
-		raw, err = io.ReadAll(answer.Body)
+		raw, err = io.ReadAll(io.LimitReader(answer.Body, int64(s.bounds.answer)+1))
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -155,11 +150,14 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 			limit)
 	case err != nil:
 		return coleo.Errorf(coleo.EUnavailable, "ask the server to %s %s: %w", method, path, err)
+	case len(raw) > s.bounds.answer:
+		return coleo.Errorf(coleo.EInternal, "the server's answer to %s %s has more than %d bytes", method, path,
+			s.bounds.answer)
 	case answer.StatusCode == http.StatusUnauthorized:
 		return s.passwordError()
 	case answer.StatusCode == http.StatusNotFound:
 		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, firstLine(raw))
-	case answer.StatusCode >= http.StatusBadRequest:
+	case answer.StatusCode >= http.StatusMultipleChoices:
 		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status, firstLine(raw))
 	case out == nil:
 		return nil
@@ -203,7 +201,7 @@ var errSilent = errors.New("it was silent")
 
 // events follows the server's events, and calls the function `take` for each of them. It skips an event
 // that is incomplete or no JSON. It ends when the stream ends, when the stream is silent for too long,
-// when `take` returns an error, or when ctx ends. It always returns an error.
+// when an event is too long, when `take` returns an error, or when ctx ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -232,7 +230,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 		return told(errors.New(answer.Status))
 	}
 	for r := bufio.NewReader(answer.Body); ; {
-		line, err := r.ReadBytes('\n')
+		line, err := readEvent(r, s.bounds.event)
 		if err != nil {
 			return told(err)
 		}

@@ -90,7 +90,11 @@ func errorEvent(name, message string) string {
 }
 
 // soon are short bounds for tests.
-var soon = bounds{request: 300 * time.Millisecond, silence: 300 * time.Millisecond, trouble: time.Millisecond}
+var soon = bounds{request: 300 * time.Millisecond, silence: 300 * time.Millisecond, trouble: time.Millisecond,
+	answer: 1 << 20, event: 1 << 20}
+
+// late are bounds for a server that a test does not want to be too slow.
+var late = bounds{request: time.Minute, silence: time.Minute, trouble: time.Minute, answer: 1 << 20, event: 1 << 20}
 
 func (f *fakeServer) client() *server {
 	srv := newServer(f.url, "secret", "/w")
@@ -108,7 +112,7 @@ func following(t *testing.T, f *fakeServer) *Session {
 func followingLong(t *testing.T, f *fakeServer) *Session {
 	t.Helper()
 	srv := f.client()
-	srv.bounds = bounds{request: time.Minute, silence: time.Minute, trouble: time.Minute}
+	srv.bounds = late
 	s := follow(t, srv)
 	s.becomes(t, coleo.Idle, "session.status idle")
 	return s

@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/holder"
+	"coleo.dev/printable"
 	"coleo.dev/record"
 )
 
@@ -179,6 +180,9 @@ func (s *Session) converse(srv *server) error {
 		if err := srv.do(s.ctx, "POST", path, struct{}{}, &made); err != nil {
 			return err
 		}
+	}
+	if !record.ValidID(made.ID) {
+		return coleo.Errorf(coleo.EInternal, "the server calls a conversation %q", printable.Shortened(made.ID))
 	}
 	s.mu.Lock()
 	moved := made.ID != id || s.handle.Port != srv.port()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/record"
 )
 
 // The code in this file reports turns that Coleo has not begun. Coleo is not the only client of the
@@ -67,7 +68,8 @@ func (s *Session) follow(conversation string) bool {
 		ID       string `json:"id"`
 		ParentID string `json:"parentID"`
 	}
-	if srv.do(s.ctx, "GET", "/session/"+conversation, nil, &body) != nil || body.ID == "" || body.ParentID != "" {
+	if srv.do(s.ctx, "GET", "/session/"+conversation, nil, &body) != nil || !record.ValidID(body.ID) ||
+		body.ParentID != "" {
 		return false
 	}
 	s.mu.Lock()

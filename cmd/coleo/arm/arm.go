@@ -311,7 +311,7 @@ func spawnedLine(arm coleo.Arm) string {
 		line += fmt.Sprintf("\n%s: %s, branch %s", kind, w.Path, w.Branch)
 	}
 	if d := arm.Dialog; d != nil {
-		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", printable.Marked(d.Title),
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", show.Indented(d.Title, 2),
 			arm.Name)
 	}
 	return line

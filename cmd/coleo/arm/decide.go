@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/printable"
 )
 
 // This file contains the verbs that answer an arm's dialogs and questions: approve, deny and
@@ -168,9 +168,9 @@ func questionLines(list []coleo.Suspension) string {
 		if s.Dialog != nil {
 			kind = string(s.Dialog.Kind)
 		}
-		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, kind, printable.Marked(strings.TrimSpace(s.Text)))
+		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, kind, show.Indented(strings.TrimSpace(s.Text), 4))
 		for n, option := range s.Options {
-			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, printable.Marked(option))
+			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, show.Indented(option, 7))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -13,7 +13,6 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/printable"
 )
 
 // This file contains the verb arm status.
@@ -93,9 +92,13 @@ func statusText(arm coleo.Arm, now time.Time) string {
 // the line above it.
 type statusPage struct{ strings.Builder }
 
-// line adds a line. It shows "?" in place of invisible characters, because a person decides about what the arm asks.
+// nameWidth is the width of the names in a statusPage, in cells.
+const nameWidth = 16
+
+// line adds a line, and indents the other lines of the value. It shows "?" in place of invisible characters, because
+// a person decides about what the arm asks.
 func (p *statusPage) line(name string, value any) {
-	p.painted(name, printable.Marked(fmt.Sprint(value)))
+	p.painted(name, show.Indented(fmt.Sprint(value), nameWidth+1))
 }
 
 // painted adds a line whose value can contain Coleo's own colours.
@@ -103,7 +106,7 @@ func (p *statusPage) painted(name, value string) {
 	if name != "" {
 		name += ":"
 	}
-	fmt.Fprintf(p, "%-16s %s\n", name, value)
+	fmt.Fprintf(p, "%-*s %s\n", nameWidth, name, value)
 }
 
 // note adds a line in parentheses about the line above it. It adds nothing if the text is "".

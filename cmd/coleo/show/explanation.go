@@ -59,7 +59,7 @@ func explanationText(x coleo.Explanation) string {
 		b.WriteString(Yellow.Paint("The arm cannot continue: "+x.Blocked+".") + "\n")
 	}
 	if d := r.Dialog; d != nil {
-		fmt.Fprintf(&b, "%s: %s\n", d.Kind, printable.Marked(d.Title))
+		fmt.Fprintf(&b, "%s: %s\n", d.Kind, Indented(d.Title, 2))
 		b.WriteString(quoted(strings.Split(d.Subject, "\n")))
 		if d.Truncated {
 			b.WriteString("  " + Yellow.Paint(CutOff) + "\n")

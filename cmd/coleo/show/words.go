@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // Since returns the time that has passed since t, as text. It returns "n/a" if t is zero or in the
@@ -51,6 +52,12 @@ func Sent(to string, r coleo.Receipt, separator string) string {
 		sent += separator + line
 	}
 	return sent
+}
+
+// Indented returns a text of an arm in which each line after the first begins with the given number of blanks. So no
+// line of the text looks like a line of Coleo's own. It shows "?" in place of invisible characters.
+func Indented(text string, blanks int) string {
+	return strings.ReplaceAll(printable.Marked(text), "\n", "\n"+strings.Repeat(" ", blanks))
 }
 
 // Cleared returns one line with the text that Coleo removed from the composer before a prompt, so that a

@@ -3,7 +3,6 @@ package launch
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ func jsonTable(value, workdir string) (map[string]any, error) {
 			value = filepath.Join(workdir, value)
 		}
 		var err error
-		if text, err = os.ReadFile(value); err != nil {
+		if text, _, err = readRegular(value, maxSettingsFile); err != nil {
 			return nil, err
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev"
 )
@@ -42,5 +44,27 @@ func TestAnOptionThatCountsOnceHoldsWhatAllHadGiven(t *testing.T) {
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "--set is given twice") {
 			t.Errorf("%s: %v, want a refusal", what, err)
 		}
+	}
+}
+
+// The file of settings can be in the work folder. A program in a sandbox can replace it by a pipe.
+func TestAStartWaitsForNoSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "mine.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := joinOption([]string{"--set", "{}", "--set", "mine.json"}, "--set", dir)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "is not a file") {
+			t.Errorf("a pipe: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits at the pipe")
 	}
 }

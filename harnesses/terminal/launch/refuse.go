@@ -1,7 +1,10 @@
 package launch
 
 import (
+	"io"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
@@ -48,13 +51,31 @@ func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[stri
 // readSettings returns the text of a user's settings file, or "" if it cannot read the file. It
 // reports no error, because the agent CLI itself reports what is wrong with the file.
 func readSettings(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettingsFile {
-		return ""
-	}
-	text, err := os.ReadFile(path)
+	text, _, err := readRegular(path, maxSettingsFile)
 	if err != nil {
 		return ""
 	}
 	return string(text)
+}
+
+// readRegular returns the content and the mode of a file that an agent CLI may be able to write. It never waits at a
+// pipe. It returns EUnsupported if the file is not a regular file, or has more than `most` bytes.
+func readRegular(path string, most int64) ([]byte, fs.FileMode, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = coleo.Errorf(coleo.EUnsupported, "%s is not a file", path)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = coleo.Errorf(coleo.EUnsupported, "%s is larger than %d MB", path, most>>20)
+	}
+	return text, info.Mode().Perm(), err
 }

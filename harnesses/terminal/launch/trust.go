@@ -99,18 +99,15 @@ func replaceIf(path string, was, content []byte, mode fs.FileMode) (replaced boo
 // mostEdits is how often editJSON tries to change a file. An agent CLI writes its file only a few times a second.
 const mostEdits = 20
 
+// mostEdited is the size in bytes of the largest file that editJSON changes. Claude Code's own file has some megabytes
+// after long use. An agent CLI in a sandbox can give the file any size without writing data.
+const mostEdited = 64 << 20
+
 // readJSON returns the content and the mode of a file with a JSON object. A missing file has an empty object.
 func readJSON(path string) ([]byte, fs.FileMode, error) {
-	info, err := os.Stat(path)
+	raw, mode, err := readRegular(path, mostEdited)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []byte("{}\n"), wholefile.OwnerOnly, nil
-	}
-	if err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
-		return nil, 0, coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is not a file", path)
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("trust the work folder: %w", err)
@@ -120,7 +117,7 @@ func readJSON(path string) ([]byte, fs.FileMode, error) {
 		return nil, 0, coleo.Errorf(coleo.EInvalid,
 			"trust the work folder: %s has an unexpected form and was not changed (%v)", path, err)
 	}
-	return raw, info.Mode().Perm(), nil
+	return raw, mode, nil
 }
 
 // jsonPath joins keys to a path in the syntax of sjson. It escapes all ASCII characters except

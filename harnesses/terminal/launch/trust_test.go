@@ -2,6 +2,7 @@ package launch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,6 +71,19 @@ func TestTrustLeavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 		if raw, _ := os.ReadFile(path); coleo.ErrorCode(err) != coleo.EInvalid || string(raw) != before {
 			t.Errorf("%q became %q: %v", before, raw, err)
 		}
+	}
+}
+
+// An agent CLI in a sandbox can write its own file. It can give the file any size without writing data.
+func TestTrustReadsNoHugeFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file.json")
+	if err := errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Truncate(path, mostEdited+1)); err != nil {
+		t.Fatal(err)
+	}
+	err := writeTrue(path, []string{"a"})
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "is larger than") {
+		t.Errorf("a huge file: %v", err)
 	}
 }
 
