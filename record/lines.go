@@ -7,7 +7,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"syscall"
+
+	"coleo.dev/wholefile"
 )
 
 // mostLine is the largest size of a line in bytes. A longer line is skipped: it contains a picture or
@@ -57,13 +58,13 @@ func (l *lines) Next() []Entry {
 	if info, err := os.Stat(l.path); err != nil || info.Size() == l.offset {
 		return nil
 	}
-	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
+	file, err := wholefile.OpenRegular(l.path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	if info.Size() < l.offset || !l.continues(file) {

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,11 +10,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"coleo.dev/printable"
+	"coleo.dev/wholefile"
 )
 
 // Conversations describes how to find, list and read the conversations of one agent CLI.
@@ -136,7 +135,7 @@ func (c Files) Find(ctx context.Context, home string) ([]Found, error) {
 
 // Header reads the beginning and the end of the file.
 func (c Files) Header(home string, f Found) (Header, error) {
-	file, err := openRegular(f.Path)
+	file, err := wholefile.OpenRegular(f.Path)
 	if err != nil {
 		return Header{}, err
 	}
@@ -251,26 +250,6 @@ func (s Source) isPathOf(home, id, path string) bool {
 	pattern := s.patternFor(Where{Home: home, Conversation: id})
 	fits, err := filepath.Match(pattern, path)
 	return err == nil && pattern != "" && fits
-}
-
-var errNotRegular = errors.New("it is not a regular file")
-
-// openRegular opens a regular file for reading. It returns an error for any other file. It never
-// blocks, even if the path is a FIFO without a writer.
-func openRegular(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("read %s: %w", path, errNotRegular)
-	}
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
 }
 
 // readAt returns at most n bytes of a file, from the given offset.

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/paths"
+	"coleo.dev/wholefile"
 )
 
 // systemFolders are the folders with the system's programs and their settings. They contain no
@@ -248,14 +248,11 @@ const maxSettings = 64 << 10
 // beginning returns at most the first `most` bytes of a regular file. It returns nothing if the file cannot be read.
 // A program in a sandbox may have written the file, so beginning never waits at a pipe.
 func beginning(path string, most int64) []byte {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := wholefile.OpenRegular(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	text, _ := io.ReadAll(io.LimitReader(f, most)) // the callers can use a part
 	return text
 }

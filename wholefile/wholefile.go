@@ -1,5 +1,5 @@
-// Package wholefile replaces files in one step, checks whether a file's mode keeps other users out, and locks
-// files against changes by other processes.
+// Package wholefile replaces files in one step, and opens files that may have become pipes. It checks whether a file's
+// mode keeps other users out, and locks files against changes by other processes.
 package wholefile
 
 import (

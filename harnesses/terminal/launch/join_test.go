@@ -61,7 +61,7 @@ func TestAStartWaitsForNoSettings(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "is not a file") {
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "is not a regular file") {
 			t.Errorf("a pipe: %v", err)
 		}
 	case <-time.After(time.Minute):

@@ -3,11 +3,10 @@ package launch
 import (
 	"io"
 	"io/fs"
-	"os"
-	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/wholefile"
 )
 
 // maxSettingsFile is the size in bytes of the largest settings file of a user that Coleo reads.
@@ -58,18 +57,15 @@ func readSettings(path string) string {
 	return string(text)
 }
 
-// readRegular returns the content and the mode of a file that an agent CLI may be able to write. It never waits at a
-// pipe. It returns EUnsupported if the file is not a regular file, or has more than `most` bytes.
+// readRegular returns the content and the mode of a file that an agent CLI may be able to write. It returns
+// ErrNotRegular for a pipe, and EUnsupported if the file has more than `most` bytes.
 func readRegular(path string, most int64) ([]byte, fs.FileMode, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := wholefile.OpenRegular(path)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = coleo.Errorf(coleo.EUnsupported, "%s is not a file", path)
-	}
 	if err != nil {
 		return nil, 0, err
 	}

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/wholefile"
 )
 
 const (
@@ -79,7 +79,7 @@ func npmVersion(program, name string) string {
 
 // readAtMost returns at most the first maxPackageFile bytes of a file.
 func readAtMost(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
+	f, err := wholefile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
