@@ -126,8 +126,8 @@ func (f fence) checkAnswer(ctx context.Context, word, dialog string, d coleo.Dec
 
 // checkNumbers checks an answer that chooses options by their numbers. `open` is the dialog that the arm's row shows,
 // and `named` is the dialog that the answer names. A dialog that asks for an approval can have an option that also
-// approves what comes later. Coleo knows this option only by the agent CLI's rules. So a token can only approve or
-// deny there.
+// approves what comes later, and Coleo cannot always recognize that option. So a token can only approve or deny such
+// a dialog.
 func checkNumbers(open *coleo.Dialog, named coleo.Fingerprint, d coleo.Decision) error {
 	switch {
 	case d.Option == 0 && len(d.Options) == 0:

@@ -241,7 +241,7 @@ func (t Template) argsText() string {
 
 // Fill adds the template's values to a request, but never changes a value that the request has. A label of
 // the request replaces the template's label with the same key. Fill returns EInvalid if the arguments do not
-// fit the template. It also does so if `args` is not empty but the request has its own prompt.
+// fit the template, or if the request has both arguments and its own prompt.
 func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.InitialPrompt == "" {
 		prompt, err := t.Expand(args)

@@ -17,8 +17,8 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	}
 	c.Conversation, c.Fork = cmp.Or(q.Conversation, c.Conversation), q.Fork
 	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
-		// The configuration may come from the arm's last start, which a model may have asked for. Clear the parent,
-		// because the arm that starts now is a clone.
+		// The configuration may come from the arm's last start. If a model asked for that start, it names the model's
+		// arm as the parent. A clone has no parent.
 		c.Parent, c.Depth = "", 0
 		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
 	}

@@ -110,8 +110,8 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// Fetch the channel before the call p.onStall(true). After that call, another goroutine can release the stall
-	// at any time, and a release closes only channels that were fetched before it.
+	// Fetch the channel before the call p.onStall(true). After that call, another goroutine can release the stall at
+	// any time. A release does not close a channel that is fetched later.
 	release := p.release()
 	p.onStall(true)
 	defer p.onStall(false)

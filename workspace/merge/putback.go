@@ -90,8 +90,8 @@ func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces
 }
 
 // takeAttributes removes the files with attributes from a map and returns them. They must come first, because they
-// decide how git compares and writes the other files. takeAttributes also takes each file that the merge has put in the
-// place of a folder above them.
+// decide how git compares and writes the other files. The merge can have replaced a folder, with a file of attributes
+// in it, by a file. takeAttributes also takes that file.
 func takeAttributes(changed map[string]change) map[string]change {
 	taken := map[string]change{}
 	for name := range changed {
