@@ -200,8 +200,8 @@ type event struct {
 var errSilent = errors.New("it was silent")
 
 // events follows the server's events, and calls the function `take` for each of them. It skips an event
-// that is incomplete or no JSON. It ends when the stream ends, when the stream is silent for too long,
-// when an event is too long, when `take` returns an error, or when ctx ends. It always returns an error.
+// that is incomplete or no JSON. It ends when the stream ends or is silent for too long, or when an
+// event is too long. It also ends when `take` returns an error, or when ctx ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
