@@ -22,6 +22,18 @@ func interruptSpec(keys, first string) string {
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 }
 
+// interrupt begins an interrupt. When the channel has received its error, `did` says what it has done.
+func (st *stage) interrupt(t *testing.T) (did *coleo.Interruption, ended <-chan error) {
+	t.Helper()
+	did, done := &coleo.Interruption{}, make(chan error, 1)
+	go func() {
+		var err error
+		*did, err = st.Interrupt(t.Context())
+		done <- err
+	}()
+	return did, done
+}
+
 // On an unknown screen, the key that stops a turn could answer a question or end the agent CLI. So
 // the key must not be pressed there, and the error must contain the screen.
 func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
@@ -113,13 +125,7 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 					st.await("it asks", func() bool { return st.State().State == coleo.WaitingApproval })
 					steps = steps[1:]
 				}
-				ended := make(chan error, 1)
-				var did coleo.Interruption
-				go func() {
-					var err error
-					did, err = st.Interrupt(t.Context())
-					ended <- err
-				}()
+				did, ended := st.interrupt(t)
 				typed := st.typed
 				for _, next := range steps {
 					st.await("it types "+next.typed, func() bool {
@@ -153,13 +159,7 @@ func TestInterruptsKeepTheirGap(t *testing.T) {
 			st.say(casttest.Busy)
 			st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
 			before, begin := len(st.typed()), time.Now()
-			ended := make(chan error, 1)
-			var did coleo.Interruption
-			go func() {
-				var err error
-				did, err = st.Interrupt(t.Context())
-				ended <- err
-			}()
+			did, ended := st.interrupt(t)
 			st.await("it is pressed", func() bool { return len(st.typed()) == before+presses || len(ended) > 0 })
 			if gap := time.Since(begin); gap < 2*time.Second {
 				t.Errorf("round %d: the key was pressed after %s", round, gap)
@@ -184,13 +184,7 @@ func TestAnInterruptDeniesADialogThatComesLate(t *testing.T) {
 				st := setStage(t, spec, 60, 12)
 				st.say(casttest.Busy)
 				st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
-				ended := make(chan error, 1)
-				var did coleo.Interruption
-				go func() {
-					var err error
-					did, err = st.Interrupt(t.Context())
-					ended <- err
-				}()
+				did, ended := st.interrupt(t)
 				want := "a"
 				st.await("the first key is pressed", func() bool { return st.typed() == want || len(ended) > 0 })
 				if name == "two keys" {
