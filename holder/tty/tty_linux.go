@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
@@ -84,11 +85,27 @@ func winsize(cols, rows int) *unix.Winsize {
 	}
 }
 
+// keySignals are the signals that a terminal sends to its programs.
+var keySignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT}
+
+// stopIgnoring gives the programs that are started later the default action of the given signals. A program inherits
+// that a signal is ignored. A shell ignores SIGINT and SIGQUIT in the programs that it runs in the background. nohup
+// ignores SIGHUP. Without stopIgnoring, CTRL_C would then interrupt no agent CLI. The signals still do not end the
+// calling process.
+func stopIgnoring(signals []os.Signal) {
+	for _, s := range signals {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s) // the start of a program sets a handled signal to its default action
+		}
+	}
+}
+
 // Start runs a program on the terminal. The program is the leader of its own session, and the
 // terminal is its controlling terminal. The program starts in the given control group. If there is
 // no group, or if the start in the group fails, the program starts without a group.
 func (t *Terminal) Start(argv, env []string, dir string, group process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
+	stopIgnoring(keySignals)
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
 		env = append(env, "TERM=xterm-256color")
 	}

@@ -3,7 +3,11 @@ package tty
 import (
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coleo.dev/holder/process"
@@ -65,4 +69,29 @@ func withoutTTY(s string) string {
 		}
 	}
 	return strings.Join(out, "")
+}
+
+// A program of a script in the background inherits that SIGINT is ignored. The test uses SIGUSR2, because other tests
+// of this process need SIGINT.
+func TestAProgramIgnoresNoSignalThatItsStarterIgnores(t *testing.T) {
+	ignored := func() bool {
+		out, err := exec.Command("sed", "-n", "s/^SigIgn:\t//p", "/proc/self/status").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bits, err := strconv.ParseUint(strings.TrimSpace(string(out)), 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bits&(1<<(syscall.SIGUSR2-1)) != 0
+	}
+	signal.Ignore(syscall.SIGUSR2)
+	defer signal.Reset(syscall.SIGUSR2)
+	if !ignored() {
+		t.Fatal("a program does not inherit that a signal is ignored")
+	}
+	stopIgnoring([]os.Signal{syscall.SIGUSR2})
+	if ignored() {
+		t.Error("the program ignores the signal")
+	}
 }

@@ -265,7 +265,6 @@ type Timing struct {
 	// How long the agent CLI may take to stop after an interrupt.
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 	// The shortest time between two interrupts of an agent CLI that would end after two interrupts in quick succession.
-	// If the agent CLI continues to work for 5 s after an interrupt, Coleo presses the keys a second time.
 	InterruptGap Milliseconds `toml:"interrupt_gap_ms"`
 }
 

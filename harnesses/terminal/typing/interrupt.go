@@ -21,8 +21,6 @@ const (
 	// reported. Until then, Coleo presses no key of the interrupt. An agent CLI needs milliseconds, but longer
 	// on a loaded machine.
 	drawnTimeout = 3 * time.Second
-	// lostTimeout is how long an agent CLI may continue to work after an interrupt until the keys count as lost.
-	lostTimeout = 5 * time.Second
 	// claimTimeout is how long the record or the hook may report work while the screen shows that an interrupt has ended
 	// the turn. Gemini CLI 0.61.0 can record a call of the turn after the interrupt, and records no end of it.
 	claimTimeout = 2 * time.Second
@@ -107,11 +105,10 @@ func (t *Typist) awaitKnown(ctx context.Context) bool {
 }
 
 // awaitStopped waits until the screen shows that an interrupt has ended the turn. It denies a dialog that the turn
-// still opens, but no dialog of a later turn. It discards late claims about the turn. If the keys count as lost, it
-// presses them once more. It records in `out` what it has done.
+// still opens, but no dialog of a later turn. It discards late claims about the turn. It records in `out`
+// what it has denied.
 func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption, before uninterrupted) error {
 	limit, begin := t.Spec().Timing.Interrupted.Duration(), time.Now()
-	again := t.Spec().Timing.InterruptGap > 0
 	over := func(r *reading.Reader) bool { return isResting(r.Reading().State) || before.newDialog(r) != "" }
 	for {
 		left := limit - time.Since(begin)
@@ -128,9 +125,6 @@ func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption, befo
 			return t.notStopped(ctx, limit)
 		case peek(t.view, func(r *reading.Reader) bool { return isResting(r.Verdict().State) }):
 			t.lapseClaims()
-		case again && time.Since(begin) >= lostTimeout && peek(t.view, isWorking):
-			again = false
-			err = t.pressAll(ctx, out)
 		}
 		if err != nil {
 			return err
