@@ -72,8 +72,8 @@ func (e Evidence) isProven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubleStartRisk returns a message if the last start of the arm may still run in a place where
-// nobody could look. Such an arm is not started, because two of its starts could then work at the
+// doubleStartRisk returns a message if the last start of the arm may still run, and nobody could
+// look whether it does. Such an arm is not started, because two of its starts could then work at the
 // same time. doubleStartRisk returns "" if there is no such risk.
 func (e Evidence) doubleStartRisk() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.isProven())

@@ -49,7 +49,7 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change passes the mark of one thread, the user's title and deletion, to `do`, which changes the mark. Then change
+// change calls `do`, which changes the mark of one thread. The mark is the user's title and deletion. Then change
 // writes the file with permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
