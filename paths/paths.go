@@ -1,8 +1,11 @@
-// Package paths compares the paths of files and folders. It does not read the disk, and resolves no
-// symbolic links.
+// Package paths compares the paths of files and folders, and makes them parts of patterns. It does not read the disk,
+// and resolves no symbolic links.
 package paths
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Within reports whether `path` is `dir` or is below `dir`.
 func Within(dir, path string) bool {
@@ -17,4 +20,10 @@ func Cut(dir, path string) (rel string, within bool) {
 		return "", false
 	}
 	return rel, true
+}
+
+// Quote returns a pattern for filepath.Glob that matches only the given path. Use it for each folder that a user can
+// name, because such a path can have characters such as [.
+func Quote(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }

@@ -1,6 +1,10 @@
 package paths
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestAPathIsWithinItsFolder(t *testing.T) {
 	t.Parallel()
@@ -20,6 +24,28 @@ func TestAPathIsWithinItsFolder(t *testing.T) {
 	} {
 		if rel, within := Cut(c.dir, c.path); rel != c.rel || within != c.within || Within(c.dir, c.path) != c.within {
 			t.Errorf("%s in %s: %q, %t", c.path, c.dir, rel, within)
+		}
+	}
+}
+
+// A user can give a folder any name. The folder's name must be no pattern.
+func TestAQuotedPathMatchesOnlyItself(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"plain", "a[b]", "ab", "*", "?x", `back\slash`} {
+		dir := filepath.Join(root, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "one.toml"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"plain", "a[b]", "*", "?x", `back\slash`} {
+		want := filepath.Join(root, name, "one.toml")
+		found, err := filepath.Glob(filepath.Join(Quote(filepath.Join(root, name)), "*.toml"))
+		if err != nil || len(found) != 1 || found[0] != want {
+			t.Errorf("%s: %q, %v", name, found, err)
 		}
 	}
 }

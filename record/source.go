@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"coleo.dev/paths"
 )
 
 // Where describes which record of an agent CLI is to be read.
@@ -66,7 +68,7 @@ func (s Source) base(home string) (folder, pattern string) {
 // All returns the paths of all records below home.
 func (s Source) All(home string) ([]string, error) {
 	folder, pattern := s.base(home)
-	return filepath.Glob(filepath.Join(quoted(folder), strings.ReplaceAll(pattern, "{id}", "*")))
+	return filepath.Glob(filepath.Join(paths.Quote(folder), strings.ReplaceAll(pattern, "{id}", "*")))
 }
 
 // writtenAt returns the time at which a file of the record was last written. It returns the zero
@@ -108,7 +110,7 @@ func (s Source) patternFor(w Where) string {
 		return ""
 	}
 	folder, pattern := s.base(w.Home)
-	return filepath.Join(quoted(folder), strings.ReplaceAll(pattern, "{id}", id))
+	return filepath.Join(paths.Quote(folder), strings.ReplaceAll(pattern, "{id}", id))
 }
 
 // idFor returns the text that replaces {id}. It returns "" if the id of the conversation is not known yet.
@@ -121,11 +123,6 @@ func (s Source) idFor(w Where) string {
 		return ""
 	}
 	return id
-}
-
-// quoted returns a pattern that matches only the given path.
-func quoted(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
 // mostFolders is the largest number of folders that are watched for one record. There is a limit
@@ -151,7 +148,7 @@ func (s Source) folders(w Where) []string {
 	for _, part := range parts {
 		var next []string
 		for _, dir := range level {
-			found, _ := filepath.Glob(filepath.Join(quoted(dir), part))
+			found, _ := filepath.Glob(filepath.Join(paths.Quote(dir), part))
 			next = append(next, slices.DeleteFunc(found, func(p string) bool { return !isFolder(p) })...)
 		}
 		slices.Sort(next)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 )
 
 // Subagents describes where an agent CLI writes the records of a conversation's subagents. Coleo
@@ -33,7 +34,7 @@ func SubagentsIn(pattern string) func(path string, w Where) func() (records, fol
 		for i := 1; i < len(parts); i++ {
 			folders = append(folders, filepath.Join(filepath.Dir(path), filepath.Join(parts[:i]...)))
 		}
-		last := filepath.Join(quoted(folders[len(folders)-1]), parts[len(parts)-1])
+		last := filepath.Join(paths.Quote(folders[len(folders)-1]), parts[len(parts)-1])
 		return func() ([]string, []string) {
 			found, _ := filepath.Glob(last) // the only possible error is a bad pattern
 			return found, folders

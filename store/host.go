@@ -102,7 +102,7 @@ func (h *HostDB) Close() error {
 	return h.db.Close()
 }
 
-// drawnHost begins the id of a host agent that has not got its own id yet. randomID returns the rest.
+// drawnHost begins the id that OpenHost draws for a host agent. An id of randomID follows.
 const drawnHost = "host-"
 
 // Named reports whether somebody has given the host agent its id. Otherwise OpenHost has drawn the id.

@@ -12,7 +12,7 @@ import (
 // ServeDB is the database of serve. It contains all hosts, the events of all hosts, and the row of
 // every arm in the form in which the API returns it. Only one serve process writes to the database.
 //
-// A method that writes waits for earlier writes until ctx ends. A write that has begun always
+// Each method that writes first waits until earlier writes are done, or until ctx ends. A write that has begun always
 // finishes. A method that reads returns ctx's error when ctx ends.
 type ServeDB struct {
 	db   *database

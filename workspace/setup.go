@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 	"coleo.dev/wholefile"
 	"coleo.dev/workspace/git"
 	"coleo.dev/workspace/script"
@@ -170,7 +171,7 @@ const outputAge = 7 * 24 * time.Hour
 
 // pruneOutputs deletes the old outputs of set-ups whose worktrees are gone.
 func (s Workspaces) pruneOutputs() {
-	files, _ := filepath.Glob(filepath.Join(s.Dir, "*"+setupSuffix))
+	files, _ := filepath.Glob(filepath.Join(paths.Quote(s.Dir), "*"+setupSuffix))
 	for _, file := range files {
 		id := strings.TrimSuffix(filepath.Base(file), setupSuffix)
 		info, err := os.Lstat(file)

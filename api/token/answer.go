@@ -15,7 +15,8 @@ func StartedNote(name string) string { return "=" + name }
 //   - the arm in which the token runs, and the ancestors and descendants of that arm;
 //   - the arms that the token has prompted, and the descendants of those arms.
 //
-// The successor of an arm after a hand-over, and an arm with a copy of its conversation, count as descendants.
+// Two more arms count as descendants of an arm: its successor after a hand-over, and an arm that has a copy of the
+// conversation.
 //
 // Otherwise a model could approve its own requests.
 //

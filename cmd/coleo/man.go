@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/paths"
 )
 
 func newManCommand() *cobra.Command {
@@ -34,7 +35,7 @@ The folder is created if it is missing. Pages of the same names are replaced.`,
 			if err := doc.GenManTree(root, &header, args[0]); err != nil {
 				return coleo.Errorf(coleo.EInternal, "write the manual pages: %v", err)
 			}
-			pages, err := filepath.Glob(filepath.Join(args[0], "coleo*.1"))
+			pages, err := filepath.Glob(filepath.Join(paths.Quote(args[0]), "coleo*.1"))
 			if err != nil {
 				return err
 			}

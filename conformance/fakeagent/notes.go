@@ -65,8 +65,8 @@ func (m *Model) beginNotes() error {
 	return f.Close()
 }
 
-// note writes a line of the notes. With the fault `mingling`, the line does not say that a subagent has done
-// the work.
+// note writes a line of the notes. A program with the fault `mingling` writes the work of a subagent as if it were its
+// own.
 func (p *program) note(n Note) {
 	path := p.cfg.Model.Keep
 	if path == "" {

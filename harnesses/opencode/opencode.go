@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/paths"
 	"coleo.dev/record"
 )
 
@@ -49,7 +50,7 @@ const maxLine = 64 << 10
 // conversation returns the id of the newest conversation that began in the work folder
 // since the agent CLI was started. It returns "" before the first prompt.
 func conversation(f terminal.Facts, folder string) (string, error) {
-	logs, err := filepath.Glob(filepath.Join(account{folder}.data(f.Home, f.Folder), "log", "*.log"))
+	logs, err := filepath.Glob(filepath.Join(paths.Quote(account{folder}.data(f.Home, f.Folder)), "log", "*.log"))
 	if err != nil {
 		return "", err
 	}

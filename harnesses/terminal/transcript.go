@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/paths"
 )
 
 const (
@@ -138,7 +139,7 @@ func transcriptPath(t *rules.Transcript, f Facts) (string, error) {
 	if f.Conversation == "" && strings.Contains(t.File, "{id}") {
 		return "", nil
 	}
-	found, err := filepath.Glob(filepath.Join(f.Home, strings.ReplaceAll(t.File, "{id}", f.Conversation)))
+	found, err := filepath.Glob(filepath.Join(paths.Quote(f.Home), strings.ReplaceAll(t.File, "{id}", f.Conversation)))
 	if err != nil {
 		return "", fmt.Errorf("find transcript: %w", err)
 	}

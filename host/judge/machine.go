@@ -45,14 +45,15 @@ func machineOf(a Arm) (machine, error) {
 	return m, nil
 }
 
-// changing lists variables that change what a command means to a shell or a program. A name that
+// commandVariables are variables that change what a command means to a shell or a program. A name that
 // ends in _ is a prefix.
-var changing = []string{"BASH_ENV", "ENV", "ZDOTDIR", "LD_", "BASH_FUNC_", "CDPATH", "GLOBIGNORE", "POSIXLY_CORRECT",
+var commandVariables = []string{"BASH_ENV", "ENV", "ZDOTDIR", "LD_", "BASH_FUNC_", "CDPATH", "GLOBIGNORE",
+	"POSIXLY_CORRECT",
 	"SHELLOPTS", "BASHOPTS", "IFS", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "DYLD_", "EXECIGNORE", "PROMPT_COMMAND",
 	"POSIX_ME_HARDER", "BLOCK_SIZE", "GCONV_PATH", "LOCPATH", "TZDIR", "GLIBC_TUNABLES"}
 
 func changesCommands(variable string) bool {
-	return slices.ContainsFunc(changing, func(name string) bool {
+	return slices.ContainsFunc(commandVariables, func(name string) bool {
 		return name == variable || strings.HasSuffix(name, "_") && strings.HasPrefix(variable, name)
 	})
 }

@@ -46,8 +46,8 @@ func Tokens(t *testing.T, s record.Source, conversation string, files map[string
 	return out
 }
 
-// CheckTokens compares the result of Tokens with the wanted input tokens. A negative number stands for
-// the input of a subagent.
+// CheckTokens compares the result of Tokens with the wanted input tokens. If a number is
+// negative, a subagent must have used that many tokens.
 func CheckTokens(t *testing.T, got []coleo.ReplyUsage, want ...int) {
 	t.Helper()
 	equal := len(got) == len(want)

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/paths"
 	"coleo.dev/wholefile"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/git"
@@ -83,13 +84,12 @@ type Recovered struct {
 // Recover finishes or undoes each merge that a kill has interrupted while it updated the files of a
 // person's work folder. It does not change a file that the person has changed since then.
 func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, err error) {
-	// The path of the folder is no part of the pattern, because it can have characters such as [.
-	names, err := fs.Glob(os.DirFS(trees.Dir), "merge-*"+pendingSuffix)
+	files, err := filepath.Glob(filepath.Join(paths.Quote(trees.Dir), "merge-*"+pendingSuffix))
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		p, err := readPending(filepath.Join(trees.Dir, name))
+	for _, file := range files {
+		p, err := readPending(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process has already recovered the merge
 		}

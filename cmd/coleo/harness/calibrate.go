@@ -16,6 +16,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/harnesses/terminal/mend"
+	"coleo.dev/paths"
 )
 
 // calibrateFlags contains the flags of harness calibrate.
@@ -213,8 +214,8 @@ func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, _ := filepath.Glob(filepath.Join(dir, "*.cast"))
-	packed, _ := filepath.Glob(filepath.Join(dir, "*.cast.gz"))
+	plain, _ := filepath.Glob(filepath.Join(paths.Quote(dir), "*.cast"))
+	packed, _ := filepath.Glob(filepath.Join(paths.Quote(dir), "*.cast.gz"))
 	var out []mend.Case
 	for _, path := range append(plain, packed...) {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".cast")

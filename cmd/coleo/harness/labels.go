@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/paths"
 )
 
 // labelsFile is the name of the file with the labels of all recordings in a folder.
@@ -22,7 +23,7 @@ func writeLabels(h coleo.Harness, dir string) error {
 	if !ok {
 		return nil // only a harness of the type terminal.Harness reads a screen
 	}
-	casts, err := filepath.Glob(filepath.Join(dir, "*.cast"))
+	casts, err := filepath.Glob(filepath.Join(paths.Quote(dir), "*.cast"))
 	if err != nil {
 		return fmt.Errorf("find the recordings in %s: %w", dir, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/paths"
 )
 
 // This file contains the verbs that make keys and packs, trust keys, and update packs.
@@ -139,7 +140,7 @@ into the folder only when you run this verb.`,
 // updatePacks installs those packs in a folder that are newer than the installed ones. A problem
 // with one pack does not stop the others: updatePacks returns all problems as one error at the end.
 func updatePacks(c *cobra.Command, s setup.Setup, store pack.Store, folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, "*.pack"))
+	files, err := filepath.Glob(filepath.Join(paths.Quote(folder), "*.pack"))
 	if _, statErr := os.Stat(folder); err == nil {
 		err = statErr
 	}

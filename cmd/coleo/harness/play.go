@@ -14,6 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/netns"
+	"coleo.dev/paths"
 )
 
 // playedSizes lists the sizes of the terminals in which sessions are played, because an agent CLI
@@ -78,7 +79,7 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 	if err := os.MkdirAll(f.record, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for recordings: %w", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(f.record, "*.cast")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(paths.Quote(f.record), "*.cast")); len(left) > 0 {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s has recordings already: name a new folder", f.record)
 	}
 	config, end, err := newConfig(c, s, testFlags{record: f.record, binary: f.binary})

@@ -18,6 +18,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
@@ -99,14 +100,11 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	}
 	own := []string{s.File(), s.PolicyFile()}
 	for _, folder := range []string{s.Harnesses(), s.Templates()} {
-		// The path of the folder is no part of the pattern, because it can have characters such as [.
-		list, err := fs.Glob(os.DirFS(folder), "*.toml")
+		list, err := filepath.Glob(filepath.Join(paths.Quote(folder), "*.toml"))
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range list {
-			own = append(own, filepath.Join(folder, file))
-		}
+		own = append(own, list...)
 	}
 	for _, file := range own {
 		if !isRegular(file) {

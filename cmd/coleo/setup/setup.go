@@ -3,7 +3,6 @@
 package setup
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"coleo.dev/config"
 	"coleo.dev/holder/process"
+	"coleo.dev/paths"
 )
 
 // Setup contains the folders and the settings of Coleo. All verbs need them.
@@ -52,12 +52,8 @@ func (s Setup) AgentPath() []string {
 		if root == "" {
 			continue
 		}
-		out = append(out, filepath.Join(root, "node_modules", ".bin"))
-		// the path of the root is no part of the pattern, because it can have characters such as [
-		found, _ := fs.Glob(os.DirFS(root), "*/bin")
-		for _, dir := range found {
-			out = append(out, filepath.Join(root, dir))
-		}
+		found, _ := filepath.Glob(filepath.Join(paths.Quote(root), "*", "bin"))
+		out = append(append(out, filepath.Join(root, "node_modules", ".bin")), found...)
 	}
 	return out
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,9 +103,7 @@ func armUsing(s setup.Setup, w workspace.Workspace) string {
 		return w.Name
 	}
 	folder := cmp.Or(w.Top, w.Path)
-	// The path of the folders is no part of the pattern, because it can have characters such as [.
-	arms := os.DirFS(s.ArmFolders())
-	files, _ := fs.Glob(arms, "*/arm.json")
+	files, _ := filepath.Glob(filepath.Join(paths.Quote(s.ArmFolders()), "*", "arm.json"))
 	for _, file := range files {
 		var kept struct {
 			Record struct {
@@ -114,7 +111,7 @@ func armUsing(s setup.Setup, w workspace.Workspace) string {
 				Handle *coleo.Handle
 			}
 		}
-		data, err := fs.ReadFile(arms, file)
+		data, err := os.ReadFile(file)
 		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/paths"
 	"coleo.dev/wholefile"
 )
 
@@ -91,7 +92,7 @@ func readAtMost(path string) ([]byte, error) {
 // the version from the name of the folder NAME-VERSION.dist-info.
 func pipVersion(program, name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",
+	found, err := filepath.Glob(filepath.Join(paths.Quote(filepath.Dir(program)), "..", "lib", "python*", "site-packages",
 		name+"-*.dist-info"))
 	if err != nil || len(found) != 1 {
 		return ""

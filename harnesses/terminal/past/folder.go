@@ -13,6 +13,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder/journal"
+	"coleo.dev/paths"
 )
 
 const (
@@ -154,7 +155,7 @@ func (f Folder) thin(before int64) {
 // Tidy deletes files that an earlier host agent began to write but did not finish. It also deletes
 // snapshots after the journal's end, because they do not belong to this journal.
 func (f Folder) Tidy(end int64) {
-	left, _ := filepath.Glob(filepath.Join(f.dir, "*"+unfinished))
+	left, _ := filepath.Glob(filepath.Join(paths.Quote(f.dir), "*"+unfinished))
 	for _, path := range left {
 		_ = os.Remove(path)
 	}

@@ -55,9 +55,9 @@ func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 // the whole question after each key, which takes seconds on a loaded machine.
 const hiddenWithin = 10 * time.Second
 
-// notePart stores the present question if the new picture shows a question with the same title. The new
-// picture may show only a part of the present question. For any other picture, notePart forgets the stored
-// question.
+// notePart is for kinds of dialog that are redrawn. If the new picture shows a question with the same title as the
+// present one, notePart stores the present question. The picture may show only a part of it. For any other picture,
+// notePart forgets the stored question.
 func (a *appearances) notePart(v *rules.Verdict, now time.Time) {
 	switch {
 	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:

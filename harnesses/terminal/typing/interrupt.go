@@ -319,8 +319,8 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	case was.phase == phaseRunning || was.phase == phaseUnbegun:
 		return now != was.phase
 	}
-	// An earlier phase does not count. After the last key, the screen can show one for a moment, because the
-	// work has not ended yet.
+	// An earlier phase does not count. After the last key, the screen can show an earlier phase for a moment,
+	// because the work has not ended yet.
 	return now == phaseHalted || now == phaseAsking
 }
 

@@ -18,8 +18,8 @@ const typeWindow = 3 * time.Second
 
 // typeWhile types bytes only if checkPicture succeeds on the newest picture. If the program has written
 // newer output meanwhile, the holder refuses the bytes. Then typeWhile calls checkPicture again, with the
-// newer picture. It returns two values for the picture on which the bytes were typed: the result of
-// checkPicture, and the session's At.
+// newer picture. It returns the result of checkPicture for the picture on which the bytes were typed. It
+// also returns how the session was at that moment.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, checkPicture)

@@ -101,7 +101,8 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 //   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a
 //     dialog.
 //
-// If pressSubmit succeeds, the Reader holds back new entries of the record until Submitted is called.
+// If pressSubmit succeeds, the Reader first collects the new lines of the agent CLI's record. It uses them after
+// Submitted was called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
