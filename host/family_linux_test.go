@@ -94,6 +94,8 @@ func TestM19AFamilyIsWholeAtEachMomentOfAMove(t *testing.T) {
 			s.release(local, ids[left])
 			s.checkMoving(ids[moved], "d", names[left], kinds[left])
 			must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: ids[left]})
+			s.awaitState(boss, coleo.Idle) // the host reads the screens
+			s.awaitState(kid, coleo.Idle)
 			for at, id := range ids {
 				want := names[1-at] + " (" + kinds[1-at] + "): idle"
 				if r := <-s.callTool(id, "e", coleo.ToolListArms, `{}`); r.err != nil || !strings.Contains(r.text, want) {

@@ -1,61 +1,20 @@
 package main
 
 import (
-	"io"
 	"strings"
-	"sync"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/pty"
-	"coleo.dev/pty/device"
 )
 
-// attached is a running `coleo arm attach` and the keys of its user.
-type attached struct {
-	*device.Terminal
-	t    *testing.T
-	read chan struct{} // closed when attach has written all its output
+// attach attaches to the arm. Ctrl-] detaches.
+func (f *fake) attach() *console { return f.attachAt(100, 30) }
 
-	mu    sync.Mutex
-	shown strings.Builder
-}
-
-func (f *fake) attach() *attached { return f.attachAt(100, 30) }
-
-func (f *fake) attachAt(cols, rows int) *attached {
+func (f *fake) attachAt(cols, rows int) *console {
 	f.t.Helper()
-	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name},
-		Env: f.env, Dir: f.dir, Cols: cols, Rows: rows})
-	f.check(err)
-	a := &attached{Terminal: term, t: f.t, read: make(chan struct{})}
-	go func() {
-		defer close(a.read)
-		_, _ = io.Copy(a, term)
-	}()
-	f.t.Cleanup(func() { _ = term.Close(); <-a.read; _, _ = term.Wait() })
-	return a
-}
-
-// Write receives what attach shows.
-func (a *attached) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.shown.Write(p)
-}
-
-func (a *attached) shows(text string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return strings.Contains(a.shown.String(), text)
-}
-
-func (a *attached) types(text string) {
-	a.t.Helper()
-	if _, err := a.Terminal.Write([]byte(text)); err != nil {
-		a.t.Fatal(err)
-	}
+	return f.onTerminal(cols, rows, "arm", "attach", f.name)
 }
 
 func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
@@ -80,17 +39,15 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 		t.Errorf("%v\nwant exit 2 without a terminal", second)
 	}
 	other := f.attach()
-	<-other.read
-	if state, _ := other.Wait(); state.ExitCode() != 11 || !other.shows("types into arm one by hand") {
-		t.Errorf("a second attach exits with %d and shows %q, want 11", state.ExitCode(), other.shown.String())
+	if code, text := other.ends(); code != 11 || !strings.Contains(text, "types into arm one by hand") {
+		t.Errorf("a second attach exits with %d and shows %q, want 11", code, text)
 	}
 	if got := f.received(); got != before {
 		t.Errorf("refused requests typed %q", strings.TrimPrefix(got, before))
 	}
 	a.types("\x1d") // the detach key Ctrl-]
-	<-a.read
-	if state, _ := a.Wait(); state.ExitCode() != 0 {
-		t.Errorf("attach exits with %d, want 0", state.ExitCode())
+	if code, text := a.ends(); code != 0 {
+		t.Errorf("attach exits with %d and shows %q, want 0", code, text)
 	}
 	f.must("arm", "approve", f.name)
 	if chosen := f.texts(fakeagent.Chosen); len(chosen) != 1 || chosen[0] != "Yes" {
@@ -98,15 +55,6 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	}
 	f.wait(f.name, coleo.Idle)
 	f.checkAnswer("again")
-}
-
-// screen returns what a terminal of the given size shows after attach's output.
-func (a *attached) screen(cols, rows int) coleo.Screen {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	screen := pty.New(cols, rows)
-	_, _ = screen.Write([]byte(a.shown.String()))
-	return screen.View()
 }
 
 // A viewer with a terminal of 40x8 attaches to an arm, whose terminal never gets smaller than

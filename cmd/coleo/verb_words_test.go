@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"coleo.dev"
@@ -117,41 +115,36 @@ func TestCtrlCWhileAnArmStartsSaysWhatWasStarted(t *testing.T) {
 	}
 }
 
+// promptsAndWaits starts `coleo arm prompt --wait`, with a turn that lasts a minute, on a terminal. It returns when the
+// verb shows that it waits: the prompt was delivered, and the verb knows it.
+func (f *fake) promptsAndWaits() *console {
+	f.t.Helper()
+	const wide = 400 // no message is wrapped
+	c := f.onTerminal(wide, 30, "arm", "prompt", f.name, "--wait", "hold 60s")
+	until(f.t, "the verb waits for the turn", func() bool { return c.shows(f.name + ": working (") })
+	return c
+}
+
 func TestDownDuringAWaitSaysThatTheTurnContinues(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	cmd := f.command("arm", "prompt", f.name, "--wait", "hold 60s")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	f.check(cmd.Start())
-	f.wait(f.name, coleo.Processing, coleo.Executing)
-	until(t, "the prompt has begun a run", func() bool { return len(f.events(f.name, coleo.EventRunStart)) == 1 })
+	c := f.promptsAndWaits()
 	f.must("down")
-	_ = cmd.Wait()
-	if text := errs.String(); cmd.ProcessState.ExitCode() != 8 || strings.Contains(text, "http") ||
+	if code, text := c.ends(); code != 8 || strings.Contains(text, "http") ||
 		!strings.Contains(text, "'coleo up', then 'coleo arm wait "+f.name+"'") {
-		t.Errorf("exit %d: %s", cmd.ProcessState.ExitCode(), text)
+		t.Errorf("exit %d: %s", code, text)
 	}
 }
 
 func TestCtrlCEndsTheWaitAndNotTheTurn(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	cmd := exec.CommandContext(t.Context(), f.path("bin/coleo"), "arm", "prompt", f.name, "--wait", "hold 60s")
-	f.prepare(cmd)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	f.check(cmd.Start())
-	f.wait(f.name, coleo.Processing, coleo.Executing)
-	until(t, "the prompt has begun a run", func() bool { return len(f.events(f.name, coleo.EventRunStart)) == 1 })
-	f.check(cmd.Process.Signal(os.Interrupt))
-	err := cmd.Wait()
-	if exit := cmd.ProcessState.Sys().(syscall.WaitStatus); exit.ExitStatus() != 1 {
-		t.Errorf("it ended with %v", err)
-	}
-	if text := errs.String(); !strings.Contains(text, "the prompt was delivered") ||
+	c := f.promptsAndWaits()
+	c.types("\x03")
+	code, text := c.ends()
+	if code != 1 || !strings.Contains(text, "the prompt was delivered") ||
 		!strings.Contains(text, "the turn continues: 'coleo arm wait "+f.name+"'") {
-		t.Errorf("it says %s", text)
+		t.Errorf("exit %d: %s", code, text)
 	}
 	if arm := f.arm(f.name); arm.State != coleo.Processing && arm.State != coleo.Executing {
 		t.Errorf("after Ctrl-C, the arm is %s", arm.State)
