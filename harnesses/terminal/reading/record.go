@@ -87,6 +87,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	r.recorded.witness.at = at
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
+		r.hook.nameTurn(e.Turn, r.hook.spec.Bare(e.Text))
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 			r.turn.waits = false // the record contains the newest prompt, perhaps reworded by the agent CLI
 		}

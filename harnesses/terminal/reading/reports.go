@@ -2,6 +2,7 @@ package reading
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -31,11 +32,14 @@ type hookReports struct {
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.
 type turn struct {
-	id     string // the agent CLI's id of the turn, if it has one
+	id     string // the agent CLI's id of the turn, if it has one; see queued
 	taken  time.Time
 	prompt string // the prompt's text, as rules.Hook.Bare returns it
 	answer string
 	over   bool
+	// queued means that the prompt may have been queued while another turn was running. Then `id` can be the id of
+	// that turn, and the id of the prompt's own turn is not known.
+	queued bool
 }
 
 // tool is a tool and its input, as the agent CLI reported them.
@@ -142,21 +146,42 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 	return ended
 }
 
-// beginTurn records that the agent CLI took a prompt, with the turn `t` of this prompt. If `t` has a new
-// id, all earlier turns are over, because a queued prompt has the id of the running turn (Claude Code
-// 2.1.329). After an interrupt, a new id is the only sign that the interrupted turn is over.
+// beginTurn records that the agent CLI took a prompt, with the turn `t` of this prompt. A queued prompt has
+// the id of the running turn (Claude Code 2.1.329). Its own turn begins later, and has a new id that no report of a
+// prompt contains. So a new id has one of two meanings:
+//   - An earlier prompt was queued, and its turn may be running now. Then `t` may be queued behind it.
+//   - No earlier prompt was queued. Then all earlier turns are over. After an interrupt, a new id is the only sign of that.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
-		if t.id != "" && h.prompts[i].id != t.id {
-			h.prompts[i].over = true
+		switch earlier := &h.prompts[i]; {
+		case t.id == "" || earlier.over:
+		case earlier.id == t.id, earlier.queued:
+			t.queued = true
+		default:
+			earlier.over = true
 		}
 	}
 	h.prompts = appendBounded(h.prompts, t)
 }
 
+// nameTurn records the id of the turn of a prompt, as the agent CLI's own record shows it. Queued prompts run in order,
+// so the turns of all earlier prompts are over, except for those in the same turn.
+func (h *hookReports) nameTurn(id, prompt string) {
+	at := slices.IndexFunc(h.prompts, func(t turn) bool { return !t.over && t.prompt == prompt })
+	if id == "" || at < 0 {
+		return
+	}
+	h.prompts[at].id, h.prompts[at].queued = id, false
+	for i := range h.prompts[:at] {
+		if h.prompts[i].id != id || h.prompts[i].queued {
+			h.prompts[i].over = true
+		}
+	}
+}
+
 // endedTurn returns the turn whose end a report shows. The first of these cases decides:
 //
-//  1. If open turns have the id of the report, it is the oldest of them.
+//  1. If an open turn certainly has the id of the report, it is that turn. Of several, it is the oldest.
 //  2. If the report names its prompt (namesPrompt is true), it is the newest open turn.
 //  3. If only one turn is open, it is that turn.
 //
@@ -166,7 +191,7 @@ func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
 	for i := range h.prompts {
 		switch t := &h.prompts[i]; {
 		case t.over:
-		case id != "" && t.id == id:
+		case id != "" && t.id == id && !t.queued:
 			return t
 		default:
 			open = append(open, t)

@@ -26,6 +26,10 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"a","prompt":"two"}`,
 			`{"event":"Prompt","turn":"a","prompt":"three"}`,
 			`{"event":"Stop","turn":"a","answer":"1"}`, `{"event":"Stop","turn":"new","answer":"2"}`}, "1 - -"},
+		"the turn of a queued prompt runs while the next one is queued": {[]string{
+			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"a","prompt":"two"}`,
+			`{"event":"Stop","turn":"a","answer":"1"}`, `{"event":"Prompt","turn":"b","prompt":"three"}`,
+			`{"event":"Stop","turn":"b","answer":"2"}`, `{"event":"Stop","turn":"c","answer":"3"}`}, "1 - -"},
 		"an interrupted turn has no answer": {[]string{
 			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"b","prompt":"two"}`,
 			`{"event":"Stop","turn":"b","answer":"2"}`}, "- 2 -"},
@@ -63,6 +67,32 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 				t.Error("a report proves a prompt that was sent after it")
 			}
 		})
+	}
+}
+
+// A queued prompt bears the id of the turn that is running. Only the record shows the id of the prompt's own turn.
+func TestTheRecordNamesTheTurnsOfQueuedPrompts(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"at once": false, "after the next prompt": true} {
+		b := newBench(t)
+		sent := b.now
+		b.reports(`{"event":"Prompt","turn":"a","prompt":"one"}`).prompted("a", "one", true)
+		b.reports(`{"event":"Prompt","turn":"a","prompt":"two"}`)
+		b.reports(`{"event":"Stop","turn":"a","answer":"1"}`)
+		if !late {
+			b.prompted("b", "two", true)
+		}
+		b.reports(`{"event":"Prompt","turn":"b","prompt":"three"}`)
+		if late {
+			b.prompted("b", "two", true)
+		}
+		b.reports(`{"event":"Stop","turn":"b","answer":"2"}`).prompted("c", "three", true)
+		b.reports(`{"event":"Stop","turn":"c","answer":"3"}`)
+		for prompt, want := range map[string]string{"one": "1", "two": "2", "three": "3"} {
+			if got := b.r.HookAnswer(prompt, sent); got != want {
+				t.Errorf("%s: the answer to %s is %q, want %q", name, prompt, got, want)
+			}
+		}
 	}
 }
 
