@@ -158,6 +158,9 @@ type Interruption struct {
 	Denied  string   `json:"denied,omitempty"` // the title of the dialog that was denied, if any
 	State   State    `json:"state"`            // the state after the interrupt
 	Rule    string   `json:"rule"`             // the screen rule or the witness, such as a hook, that determined State
+	// Time is just after the last key was pressed. It is zero if nothing was pressed. Prompts that were submitted earlier
+	// are interrupted.
+	Time time.Time `json:"-"`
 }
 
 // Stopped reports whether the interrupt sent anything to the agent CLI or denied a

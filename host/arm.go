@@ -68,10 +68,12 @@ type arm struct {
 	settledCursor coleo.Cursor
 
 	// The runs and the queue.
-	run     *coleo.Receipt // the newest open run; nil if no run is open; the older open runs are in record
-	late    []work         // reported work of the agent CLI whose run has not begun yet
-	sending queueSending
-	watched chan struct{} // closed when the arm may have changed; nil if nobody waits for a change
+	run *coleo.Receipt // the newest open run; nil if no run is open; the older open runs are in record
+	// interrupted is when the last key of an interrupt was pressed; zero if there was no interrupt
+	interrupted time.Time
+	late        []work // reported work of the agent CLI whose run has not begun yet
+	sending     queueSending
+	watched     chan struct{} // closed when the arm may have changed; nil if nobody waits for a change
 
 	// The life of the arm.
 	busy    bool   // true while the arm is being started, attached to or ended

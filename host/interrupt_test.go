@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -174,4 +175,44 @@ func TestAnInterruptThatTypesNothingKeepsTheMarkOfAnEarlierOne(t *testing.T) {
 	if got := n.told(); !slices.Equal(got, want) {
 		t.Errorf("the log tells\n%q, want\n%q", got, want)
 	}
+}
+
+// A prompt is submitted just before the key of an interrupt, and its arrival is proven later. The key has stopped it
+// too.
+func TestAnInterruptStopsThePromptThatWasSubmittedJustBefore(t *testing.T) {
+	t.Parallel()
+	n := newNotices(t)
+	n.types("r1", "start")
+	n.state(coleo.Processing)
+	during, after := n.intends("r2", "during"), n.intends("r3", "after")
+	pressed := time.Now()
+	s := pressedSession{n.session, func() coleo.Interruption {
+		n.check(n.a.open(t.Context(), during))
+		return coleo.Interruption{Pressed: []string{"ESCAPE"}, Time: pressed}
+	}}
+	if _, err := n.a.interruptHeld(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	n.check(n.a.open(t.Context(), after))
+	n.types("r4", "later")
+	n.state(coleo.Idle)
+	want := []string{"start begins ", "during begins ", "after begins ", "later begins ",
+		"start is interrupted", "during is interrupted", "after is interrupted", "later is finished"}
+	if got := n.told(); !slices.Equal(got, want) {
+		t.Errorf("the log tells\n%q, want\n%q", got, want)
+	}
+}
+
+// pressedSession is a session that works, and whose interrupt does what the test says.
+type pressedSession struct {
+	coleo.Session
+	interrupt func() coleo.Interruption
+}
+
+func (pressedSession) State() coleo.Reading {
+	return coleo.Reading{State: coleo.Processing, Known: true}
+}
+
+func (s pressedSession) Interrupt(context.Context) (coleo.Interruption, error) {
+	return s.interrupt(), nil
 }

@@ -168,6 +168,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		if r.Run != nil {
 			r.Earlier = append(slices.Clip(r.Earlier), *r.Run)
 		}
+		receipt.Interrupted = receipt.Interrupted || receipt.Origin == "" && receipt.Time.Before(a.interrupted)
 		a.run, r.Run = &receipt, &receipt
 		r.Intended = armrecord.WithoutReceipt(r.Intended, receipt.ID)
 		events := append(a.leaveError(r), armrecord.RunEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -117,7 +118,26 @@ func (a *arm) interruptHeld(ctx context.Context, s coleo.Session) (coleo.Interru
 	if !out.Stopped() && !mayHaveTyped(err) {
 		unmark()
 	}
+	a.markSubmitted(ctx, out.Time)
 	return out, err
+}
+
+// markSubmitted marks those runs as interrupted whose prompts were submitted before the last key of an interrupt, at
+// the time `pressed`. A prompt can have been submitted between markInterrupted and the key. Its run may even
+// begin only after the interrupt, when its arrival is proven.
+func (a *arm) markSubmitted(ctx context.Context, pressed time.Time) {
+	if pressed.IsZero() {
+		return
+	}
+	a.mu.Lock()
+	a.interrupted = pressed
+	later := a.run != nil && !a.run.Interrupted && a.run.Time.Before(pressed)
+	a.mu.Unlock()
+	if later {
+		a.noteInterrupted(context.WithoutCancel(ctx), func(run *coleo.Receipt) {
+			run.Interrupted = run.Interrupted || run.Time.Before(pressed)
+		})
+	}
 }
 
 // steer sends a prompt at once, even during a turn. If it is safe to type during the turn, the

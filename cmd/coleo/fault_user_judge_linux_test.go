@@ -10,14 +10,15 @@ import (
 	"coleo.dev"
 )
 
-// settle waits until the arm has nothing left to do. It denies the open dialogs.
+// settle waits until the arm has nothing left to do. It denies the open dialogs. After an error, the arm keeps the
+// prompts of its queue until a person sends one.
 func (u *users) settle() {
 	u.t.Helper()
 	u.must("up")
-	if arm := u.arm(u.name); arm.State == coleo.Dead {
+	if u.arm(u.name).State == coleo.Dead {
 		u.must("arm", "recover", u.name)
 	}
-	until(u.t, "the arm has nothing left to do", func() bool {
+	u.until("the arm has nothing left to do", func() bool {
 		arm := u.arm(u.name)
 		switch {
 		case arm.State == coleo.WaitingApproval && arm.Dialog != nil:
@@ -26,10 +27,30 @@ func (u *users) settle() {
 		case arm.Queue != nil && arm.Queue.Paused != "":
 			u.do("arm", "resume", u.name)
 			return false
+		case arm.Runtime.Stale || arm.Queue != nil && arm.Queue.Sending != "":
+			return false
 		}
-		return (arm.State == coleo.Idle || arm.State == coleo.Failed) && !arm.Runtime.Stale &&
-			(arm.Queue == nil || arm.Queue.Length == 0 && arm.Queue.Sending == "")
+		return arm.State == coleo.Failed || arm.State == coleo.Idle && (arm.Queue == nil || arm.Queue.Length == 0)
 	})
+	u.until("each run has ended", func() bool {
+		return len(u.events(u.name, coleo.EventRunStart)) == len(u.events(u.name, coleo.EventRunEnd))
+	})
+	for _, e := range decode[coleo.QueueReport](u.world, "arm", "queue", u.name).Queue.Entries {
+		u.waiting = append(u.waiting, e.ID)
+	}
+}
+
+// until is like the function until. If the condition is not met, it also logs the arm and its screen.
+func (u *users) until(what string, ok func() bool) {
+	u.t.Helper()
+	done := false
+	defer func() {
+		if !done {
+			u.t.Logf("%+v\n%s", u.arm(u.name), u.run("arm", "screen", u.name).out)
+		}
+	}()
+	until(u.t, what, ok)
+	done = true
 }
 
 // judge compares what the users heard with the model's record, the file system and the arm's events.
@@ -48,11 +69,6 @@ func (u *users) judge() {
 			u.t.Errorf("run %s has ended twice", e.Run)
 		}
 		ends[e.Run] = end
-	}
-	for _, e := range u.events(u.name, coleo.EventRunStart) {
-		if _, ended := ends[e.Run]; !ended {
-			u.t.Errorf("run %s has not ended", e.Run)
-		}
 	}
 	reported := u.reportedLost()
 	count := map[string]int{}
@@ -104,6 +120,8 @@ func (u *users) judgePrompt(s *sent, ends map[string]coleo.RunEnd, reported []st
 		return "asked"
 	case !said:
 		return "refused"
+	case s.run != "" && slices.Contains(u.waiting, s.run):
+		return "queued"
 	case named:
 		return "reported lost"
 	case ended && end.Outcome != coleo.OutcomeFinished:

@@ -54,8 +54,9 @@ func TestRandomUsersLoseNothing(t *testing.T) {
 // users are two users of one arm with a real agent CLI.
 type users struct {
 	*live
-	began time.Time
-	modes []string // modes in which the agent CLI does not ask less often
+	began   time.Time
+	modes   []string // modes in which the agent CLI does not ask less often
+	waiting []string // ids of the prompts that are still queued at the end
 
 	mu   sync.Mutex
 	r    *rand.Rand

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -55,10 +56,10 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 // known answer is smaller.
 const mostHistory = 16 << 20
 
-// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). A
-// line that begins with "#### " is a prompt. A line that begins with ">" is a message
-// of Aider itself.
-func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). Lines that begin with
+// "#### " and end with two blanks are a prompt. A line that begins with ">" is a message of Aider itself. The
+// text is empty if the last prompt is not the prompt of the receipt.
+func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	raw, err := terminal.ReadWrittenIn(f.Workdir, ".aider.chat.history.md", mostHistory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return coleo.Answer{}, nil
@@ -66,15 +67,24 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	if err != nil {
 		return coleo.Answer{}, fmt.Errorf("read transcript: %w", err)
 	}
-	var out []string
+	prompt, out, inPrompt := "", []string{}, false
 	for line := range strings.Lines(string(raw)) {
-		line = strings.TrimRight(line, " \r\n")
-		switch {
-		case strings.HasPrefix(line, "#### "):
-			out = nil
-		case !strings.HasPrefix(line, ">"):
-			out = append(out, line)
+		line = strings.TrimRight(line, "\r\n")
+		words, begins := strings.CutPrefix(line, "#### ")
+		switch isPrompt := begins && strings.HasSuffix(line, "  "); {
+		case isPrompt && inPrompt:
+			prompt += "\n" + words
+		case isPrompt:
+			prompt, out, inPrompt = words, nil, true
+		default:
+			inPrompt = false
+			if !strings.HasPrefix(line, ">") {
+				out = append(out, strings.TrimRight(line, " "))
+			}
 		}
+	}
+	if !terminal.IsPromptOf(r, prompt, time.Time{}) {
+		return coleo.Answer{}, nil
 	}
 	return coleo.Answer{Text: strings.Trim(strings.Join(out, "\n"), "\n "), Source: "transcript"}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -28,9 +29,10 @@ func Hooks() terminal.Hooks {
 
 // line contains the fields that Coleo reads of a transcript line (2.1.329).
 type line struct {
-	Type    string `json:"type"`
-	IsMeta  bool   `json:"isMeta"`
-	Summary bool   `json:"isCompactSummary"`
+	Type    string    `json:"type"`
+	IsMeta  bool      `json:"isMeta"`
+	Summary bool      `json:"isCompactSummary"`
+	Time    time.Time `json:"timestamp"`
 	Message struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -38,42 +40,45 @@ type line struct {
 }
 
 // answer reads the conversation's transcript. It returns the text of the last assistant message
-// between the prompt of the receipt and the next prompt. If the transcript does not contain the
-// prompt of the receipt, answer uses the newest prompt. The text is empty if there is no
-// transcript.
+// between the prompt of the receipt and the next prompt. If no prompt since the receipt has its words, Claude
+// Code may have reworded the prompt, so answer uses the newest prompt since the receipt. The text is empty if
+// there is no such prompt, or no transcript.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path := transcript(f)
 	if path == "" {
 		return coleo.Answer{}, nil
 	}
-	var last, own string
-	asked, isOwn := false, false
+	var newest, same string // the answers to the newest prompt since the receipt, and to the prompt with the same words
+	isNewer, isSame, found := false, false, false
 	err := terminal.EachEntry(path, func(l line) {
 		text := l.text()
 		switch {
 		case l.IsMeta || l.Summary || text == "":
-			return
 		case l.Type == "user":
-			last, isOwn = "", sameWords(text, r.Text)
-			asked = asked || isOwn
+			// Coleo may have noticed a prompt that it did not send later than Claude Code wrote it.
+			isNewer = !l.Time.Before(r.Time.Truncate(time.Millisecond))
+			isSame = (isNewer || r.Origin != "") && slices.Equal(strings.Fields(text), strings.Fields(r.Text))
+			newest = ""
+			if isSame {
+				found, same = true, ""
+			}
 		case l.Type == "assistant":
-			last = text
-		}
-		if isOwn {
-			own = last
+			if isNewer {
+				newest = text
+			}
+			if isSame {
+				same = text
+			}
 		}
 	})
-	if asked {
-		last = own
-	}
 	if err != nil {
 		return coleo.Answer{}, err
 	}
-	return coleo.Answer{Text: last, Source: "transcript"}, nil
+	if found {
+		newest = same
+	}
+	return coleo.Answer{Text: newest, Source: "transcript"}, nil
 }
-
-// sameWords reports whether two texts differ only in their blanks.
-func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
 // transcript returns the path of the conversation's transcript, or "" if there is none. Claude Code
 // has one folder of transcripts for each work folder. The function searches all of these folders,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -76,5 +77,13 @@ func TestTheTranscriptTellsTheAnswerOfEachPrompt(t *testing.T) {
 		if err != nil || got.Text != want {
 			t.Errorf("the answer to %q is %q, %v, want %q", prompt, got.Text, err, want)
 		}
+	}
+	late := coleo.Receipt{Text: "say next", Time: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if got, err := answer(t.Context(), f, late); err != nil || got.Text != "" {
+		t.Errorf("the answer to a prompt that the transcript does not contain is %q, %v", got.Text, err)
+	}
+	late.Origin = coleo.OriginHand
+	if got, err := answer(t.Context(), f, late); err != nil || got.Text != "next" {
+		t.Errorf("the answer to a prompt that was noticed late is %q, %v", got.Text, err)
 	}
 }

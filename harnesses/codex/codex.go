@@ -30,6 +30,7 @@ func Hooks() terminal.Hooks {
 
 // entry contains the fields that Coleo reads of a rollout line (0.169.0).
 type entry struct {
+	Time    time.Time `json:"timestamp"`
 	Payload struct {
 		Type string `json:"type"`
 		Last string `json:"last_agent_message"`
@@ -83,8 +84,9 @@ func sessionStart(line []byte, otherwise time.Time) time.Time {
 	return head.Payload.Time
 }
 
-// answer returns the last message of the newest turn. The text is empty until the turn is complete.
-func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+// answer returns the last message of the newest turn. The text is empty until the turn is complete, and if the turn was
+// complete before the prompt of the receipt.
+func answer(ctx context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path := rollout(ctx, f)
 	if path == "" {
 		return coleo.Answer{}, nil
@@ -95,7 +97,9 @@ func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answe
 		case "task_started":
 			last = ""
 		case "task_complete":
-			last = e.Payload.Last
+			if !e.Time.Before(r.Time.Truncate(time.Millisecond)) {
+				last = e.Payload.Last
+			}
 		}
 	})
 	return coleo.Answer{Text: last, Source: "transcript"}, err

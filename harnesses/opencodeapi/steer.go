@@ -302,7 +302,7 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 	if err := srv.command(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
 		return out, err
 	}
-	out.Pressed = []string{"abort"}
+	out.Pressed, out.Time = []string{"abort"}, time.Now()
 	if !s.await(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)

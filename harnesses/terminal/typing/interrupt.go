@@ -251,6 +251,7 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 	}
 	if err = t.typeIf(ctx, t.inPhase(now.phase), keys[key]); err == nil {
 		out.Pressed = append(out.Pressed, strings.Fields(t.Spec().Keys.Interrupt)[key])
+		out.Time = time.Now()
 	}
 	return most, err
 }

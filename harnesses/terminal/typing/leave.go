@@ -55,6 +55,7 @@ func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	left := keys.Leave == keys.Interrupt && peek(t.view, func(r *reading.Reader) bool { return r.Picture().Trapped() })
 	press := func() error {
 		out.Pressed = append(out.Pressed, strings.Fields(string(keys.Interrupt))...)
+		defer func() { out.Time = time.Now() }()
 		return t.press(ctx, string(keys.Interrupt))
 	}
 	if err := press(); err != nil || !left {
