@@ -203,7 +203,7 @@ const keystrokes = 2000
 func BenchmarkHolderEcho(b *testing.B) {
 	program := program(b)
 	var raw, through, other []time.Duration
-	for b.Loop() { // the ways take turns, because it matters most where the scheduler places the processes
+	for b.Loop() { // the ways take turns, because the times depend most on where the scheduler places the processes
 		raw = append(raw, rawEcho(b)...)
 		through = append(through, holderEcho(b, program)...)
 		other = append(other, dtachEcho(b)...)

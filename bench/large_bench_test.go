@@ -108,8 +108,8 @@ func (s *large) git(dir string, args ...string) (time.Duration, string) {
 	return time.Since(began), string(out)
 }
 
-// worktrees makes the worktree of each arm, and equally many by git worktree add. The two take turns. It deletes no
-// worktree, because ext4 does not use an inode again for 5 to 35 seconds after a deletion. While ext4 searches for an
+// worktrees makes the worktree of each arm, and equally many by git worktree add. The two take turns. No worktree is
+// deleted, because ext4 does not use an inode again for 5 to 35 seconds after a deletion. While ext4 searches for an
 // older inode, new files take up to 20 times as long (Linux 6).
 func (s *large) worktrees() {
 	s.Helper()

@@ -117,8 +117,8 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 	return files
 }
 
-// takeParts stores in f where its parts of the patch are. The first of `parts` must belong to f. takeParts returns
-// the parts of the following files. If `count` is true, it also stores the line counts.
+// takeParts stores in f the positions of f's parts of the patch. The first of `parts` must belong to f. takeParts
+// returns the parts of the following files. If `count` is true, it also stores the line counts.
 func (f *File) takeParts(parts []part, count bool) []part {
 	own := 1
 	if f.Kind == Retyped {

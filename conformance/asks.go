@@ -24,7 +24,7 @@ type AskResult struct {
 	Kind    coleo.DialogKind  `json:"kind,omitempty"` // "" for the checks of the tools
 	Refuses map[string]string `json:"refuses,omitempty"`
 	Pass    bool              `json:"pass"`
-	// The ways in which the dialog was answered, or the reason for the failure.
+	// Details contains the ways in which the dialog was answered, or the reason for the failure.
 	Details string  `json:"details"`
 	Seconds float64 `json:"seconds"`
 }

@@ -75,8 +75,8 @@ func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 	return append(out[:n-1], deed{prompt: "say " + Nonce()})
 }
 
-// doInTime sends the prompt of a deed, and waits for the end of its turn, within deedTimeout. If `restart` is
-// true, another host agent first takes over the arm.
+// doInTime sends the prompt of a deed, which is a prompt with the expected outcomes of its calls. It waits for the end
+// of the turn, within deedTimeout. If `restart` is true, another host agent first takes over the arm.
 func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
 	ctx, cancel := patience.With(ctx, deedTimeout)
 	defer cancel()
@@ -110,12 +110,12 @@ func (t *Trial) checkWork(tb testing.TB, deeds []deed) {
 		len(log.Replies), len(sent))
 }
 
-// costShare bounds the difference between two costs, the one by the events and the one by the model's record.
-// The difference may be at most one part in costShare.
+// costShare bounds the difference between the cost according to the events and the cost according to the model's
+// record. The difference may be at most one part in costShare.
 const costShare = 100
 
-// checkCost compares the cost by the events of the kind usage with the cost by the model's record. The agent
-// CLI may count its side requests, such as one for a title, or leave them out.
+// checkCost compares the cost according to the usage events with the cost according to the model's record. The agent
+// CLI may count its side requests, such as a request for a title, or leave them out.
 func (t *Trial) checkCost(tb testing.TB) {
 	tb.Helper()
 	events, err := t.hosted.Events(tb.Context())

@@ -33,8 +33,8 @@ const (
 	// be proven. The next prompt is sent at a random time around that question: at most askEarly before it, and
 	// at most askLate after it. A delivery takes less time than askEarly.
 	askAfter, askEarly, askLate = time.Second, 450 * time.Millisecond, 100 * time.Millisecond
-	// busyRetry is the pause before a prompt that was refused as busy is sent again. The pause is needed
-	// because a stopped agent CLI may be read as idle.
+	// busyRetry is the pause before a refused prompt is sent again. A stopped agent CLI may be read as idle and still
+	// refuse each prompt as busy, so the prompt would otherwise be sent again without a pause.
 	busyRetry = 100 * time.Millisecond
 	// queuedTimeout is how long an accepted prompt may wait until the model receives it.
 	queuedTimeout = 30 * time.Second
@@ -96,7 +96,7 @@ type fates struct {
 	tally
 	prompts   []string
 	verdict   map[string]coleo.Code // the reported error code by prompt; "" for a proven prompt
-	unsettled string                // the prompt of which a dialog hides whether it has arrived; "" for none
+	unsettled string                // the prompt whose arrival or loss a dialog hides; "" for none
 }
 
 // record records the result of SendPrompt for a prompt.

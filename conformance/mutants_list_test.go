@@ -11,7 +11,8 @@ func mutants() []mutant {
 	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying(), misreporting())
 }
 
-// idleBefore is a rule before all others. It reads every screen with a prompt line as idle.
+// idleBefore is a rule that comes before all other rules. It reads every screen with a prompt line
+// as idle.
 const idleBefore = `[[rule]]
 name = "prompt-line"
 state = "idle"

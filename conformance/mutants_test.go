@@ -27,8 +27,8 @@ type mutant struct {
 	waits bool
 }
 
-// hangs is the time limit for checks that wait for ever because of a mutant's fault. Without the fault, such a
-// check takes a tenth of this time. For a check that takes half of it, the limit is doubled.
+// hangs is the time limit for checks that wait for ever because of a mutant's fault. Without the fault, such a check
+// takes a tenth of this time. For a check that normally takes half of `hangs`, the limit is doubled.
 const hangs = 5 * time.Second
 
 // word returns the edit of the fake's description that starts the fake agent CLI with `--start` and the word.

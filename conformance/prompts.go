@@ -90,9 +90,9 @@ func specialLeading(ctx context.Context, t *Trial) error {
 }
 
 // timesPrompted returns how often the model received a prompt. Only the first request of each turn
-// counts. Its message can contain several prompts that the agent CLI has queued. Apart from blanks
-// around it, the prompt must be equal byte for byte. Some agent CLIs append a blank to a paste, and
-// Coleo puts a blank before a text that would otherwise be a command.
+// counts. The message of that request can contain several prompts that the agent CLI has queued.
+// Apart from blanks around it, the prompt must be equal byte for byte. Some agent CLIs append a
+// blank to a paste, and Coleo puts a blank before a text that would otherwise be a command.
 func timesPrompted(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {

@@ -31,8 +31,8 @@ type Moment struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The caller passes the time from the beginning of the
-// recording or the session to the change.
+// MomentOf returns a change as a Moment. `after` is the time between the beginning of the recording
+// or session and the change.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,

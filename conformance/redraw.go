@@ -37,7 +37,7 @@ const lostRows = 5
 // redraw wipes the agent CLI's screen. A command of the model can do the same by mistake, if it prints directly
 // to the terminal. redraw checks two things:
 //   - Coleo makes the agent CLI draw its screen again, unless the agent CLI does so by itself.
-//   - Until then, Coleo does not report that no rule recognizes the screen.
+//   - Before the screen is drawn again, Coleo does not report it as unknown.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -162,10 +162,10 @@ func (t *Trial) printPast(text string) error {
 	return err
 }
 
-// awaitRedraw waits until the session reports a redraw, or until the agent CLI has redrawn its screen by itself.
-// Qwen Code 0.24.4 does so within a second, if its conversation fills the screen. The proof is that the session
-// first reports a screen that it does not know, and then the state of `was` again. If the session reports an unknown
-// screen (ChangeUnrecognised) before that, awaitRedraw returns an error.
+// awaitRedraw waits until the session reports a redraw, or until the agent CLI has redrawn its screen by itself. Qwen
+// Code 0.24.4 does so within a second, if its conversation fills the screen. The session then first reports a reading
+// for which no rule matched (Reading.Known is false), and later the state of `was` again. If the session reports
+// ChangeUnrecognised before that, awaitRedraw returns an error.
 func (t *Trial) awaitRedraw(ctx context.Context, was coleo.Reading, from coleo.Cursor) error {
 	noticed := false // whether the session has noticed that the screen was wiped
 	for c, err := range t.Session.Changes(ctx, from) {

@@ -65,9 +65,9 @@ func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	}
 }
 
-// A command that the user runs with "!" is stopped. Afterwards, the screen, the hook and the record must not
-// report work, and the next prompt must arrive. That must hold even if the agent CLI stays in its shell mode
-// with the command in its composer.
+// A command that the user runs with "!" is stopped. Afterwards, the screen, the hook and the record must not report
+// work, and the next prompt must arrive. Both rules apply even if the agent CLI stays in its shell mode with the
+// command in its composer.
 func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {

@@ -209,8 +209,7 @@ func (t *Trial) close() error {
 	return err
 }
 
-// reasonOf returns the reason why a check failed. If ctx has ended, the reason contains the cause of that,
-// too.
+// reasonOf returns the reason why a check failed. If ctx has ended, the reason also contains the cause of its end.
 func reasonOf(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()

@@ -81,7 +81,7 @@ func takeTurns(t *testing.T, trial *Trial) tally {
 	return tally{Proven: len(turns), Turns: len(turns)}
 }
 
-// followIdle sends each time at which the session becomes idle, until ctx or the session ends. The
+// followIdle sends the times at which the session becomes idle, until ctx or the session ends. The
 // channel has room for more times than are expected.
 func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	times := make(chan time.Time, 8**safetyTurns)
@@ -105,8 +105,8 @@ func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	return times
 }
 
-// upTo returns the received times, including the first one later than `after`. It must wait for that one,
-// because the end of a turn may reach the caller earlier than this channel.
+// upTo receives times up to and including the first time later than `after`, and returns them. It waits for that time,
+// because the caller may learn of the end of a turn before the channel receives the time.
 func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
 	for at := range times {
 		if list = append(list, at); at.After(after) {

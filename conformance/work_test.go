@@ -14,7 +14,8 @@ import (
 // deedTimeout is the time limit for one prompt. The slowest agent CLI takes 20 s.
 const deedTimeout = 90 * time.Second
 
-// doInSession sends the prompt of a deed, and answers all dialogs until the turn has ended.
+// doInSession sends the prompt of a deed, which is a prompt with the expected outcomes of its
+// calls. It answers all dialogs until the turn has ended.
 func (t *Trial) doInSession(tb testing.TB, d deed) {
 	tb.Helper()
 	ctx, cancel := patience.With(tb.Context(), deedTimeout)

@@ -182,7 +182,8 @@ func (f *fakeClock) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// advance moves the clock, and waits until all goroutines of the bubble wait again.
+// advance moves the clock, and waits until all goroutines of the test (its synctest bubble) wait
+// again.
 func (f *fakeClock) advance(d time.Duration) {
 	f.mu.Lock()
 	f.now = f.now.Add(d)

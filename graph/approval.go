@@ -18,7 +18,8 @@ const (
 	// approval. It is small because the event of an approval comes within seconds.
 	mostClosed = 20
 	// mostLooked is the largest number of open calls that are compared with an approval. A reply
-	// contains only a few calls. If more calls are open, most of them are orphans.
+	// contains only a few calls. If more calls are open, most of them are orphans: calls whose ends
+	// are missing in the log.
 	mostLooked = 100
 )
 

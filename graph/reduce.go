@@ -31,8 +31,8 @@ type runState struct {
 	faults       []string
 }
 
-// closedCall is a call that has ended. Its field `at` is the number of nodes and edges that the graph had at that
-// time. It shows whether the call ended before or after a dialog opened.
+// closedCall is a call that has ended. Its field `at` is the number of nodes and edges that the graph had at that time.
+// This number shows whether the call ended before or after a dialog opened.
 type closedCall struct {
 	id string
 	at int

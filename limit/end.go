@@ -11,8 +11,8 @@ import (
 // message seems to name a later time, Coleo has misread the message.
 const farthest = 32 * 24 * time.Hour
 
-// lately is how long after a time of day this time still means today, not tomorrow. For example, an agent CLI
-// shows "resets 3am" at 3:01 if its limit has just ended.
+// lately is how old a time of day in a message can be and still mean today. An older time of day means
+// tomorrow. For example, "resets 3am" means today at 3:01, because the limit has just ended.
 const lately = 10 * time.Minute
 
 // End returns the time at which a limit ends, according to the text of an error message. `now` is the time at
@@ -72,8 +72,8 @@ const (
 )
 
 var (
-	// shortZone matches the beginning of a text after a time, if it names a zone in another form than `zone`: by a short
-	// name, such as PST, by a name such as Pacific, or by its distance from UTC. A short name can mean several zones.
+	// shortZone matches the text after a time if this text names a zone in another form than `zone`. Examples
+	// are "PST", "Pacific" and "+2". A short name such as PST can mean several zones.
 	shortZone = regexp.MustCompile(`^\s*\(?(?:[A-Z]{2,5}\b|Pacific|Mountain|Central|Eastern|[+-]\d)`)
 	// offset matches a time that contains its distance from UTC.
 	offset = regexp.MustCompile(`(?:Z|[+-]\d\d:?\d\d)$`)
@@ -183,8 +183,8 @@ func unitOf(word string) time.Duration {
 	return 24 * time.Hour
 }
 
-// clock reads a time of day, which can have a weekday, "today" or "tomorrow" before it. Without such a word, a
-// time that passed today more than `lately` ago is tomorrow's.
+// clock reads a time of day, which can have a weekday, "today" or "tomorrow" before it. Without such a word,
+// a time that passed more than `lately` ago means tomorrow.
 func clock(text string, now time.Time) (time.Time, bool) {
 	m := timeIn(clockForm, text)
 	if m == nil {

@@ -36,9 +36,10 @@ type Choice struct {
 //   - another model of the requested provider
 //   - any other model
 //
-// If several models match the same line, Choose takes the most expensive of them. Its price is the nearest to
-// the price of the requested model. If prices are equal, the ids decide. Choose never takes another model
-// with an unknown price. If the price of the requested model is unknown, it takes no other model at all.
+// If several models match the same line, Choose takes the most expensive of them, because its price is the
+// nearest to the price of the requested model. If prices are equal, the ids decide. Under a stricter
+// strategy, Choose never takes another model with an unknown price. If the price of the requested model is
+// unknown, it takes no other model at all.
 //
 // Choose returns ENotFound if there is no allowed model. The error names some available models.
 func Choose(c Catalog, w ModelRequest) (Choice, error) {

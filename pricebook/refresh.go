@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// refreshTimeout is the time limit for a whole refresh. The document has about 6 MB. Only
-	// on a slow line does it take so long.
+	// refreshTimeout is the time limit for a whole refresh. The document has about 6 MB, so a refresh takes
+	// so long only on a slow line.
 	refreshTimeout = time.Minute
 	// dateLayout is the form of Prices.Date.
 	dateLayout = "2006-01-02"

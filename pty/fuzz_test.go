@@ -16,7 +16,7 @@ func everything(c *Core) []any {
 		c.buf.keyboardFlags()}
 }
 
-// brief returns the beginning of everything.
+// brief returns the beginning of what the function `everything` returns, as text.
 func brief(c *Core) string {
 	return fmt.Sprintf("%.3000s", fmt.Sprint(everything(c)))
 }
@@ -110,7 +110,7 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	t.Helper()
 	const (
 		enough   = 256 << 10 // bytes
-		much     = 10        // a fuzzing build slows down loops most
+		much     = 10        // factor for a fuzzing build, which slows down loops
 		ordinary = 9         // ns for each byte of colouredText
 	)
 	if len(data) == 0 {
@@ -164,8 +164,8 @@ func beginning(cast *Cast, n int) []byte {
 	return all[:min(len(all), n)]
 }
 
-// hostile returns pieces of output that take long for their length, or that other emulators did not
-// survive.
+// hostile returns pieces of output that are short but take much time, or that other emulators did
+// not survive.
 func hostile() []string {
 	return []string{
 		"\x1b[999999999I\x1b[5;50r\x1b[T\x1b[65535b\x1b[?6h\x1b[c\x9c\x1b]0;\xe2\x9c\xb3\a",
@@ -187,8 +187,8 @@ func hostile() []string {
 	}
 }
 
-// TestHostileFloods writes output that takes long for its length. The test only checks that it
-// ends, because a limit on its time would fail on a busy machine.
+// TestHostileFloods writes output that takes much time in relation to its length. The test only
+// checks that it ends, because a limit on its time would fail on a busy machine.
 func TestHostileFloods(t *testing.T) {
 	t.Parallel()
 	for _, unit := range hostile() {

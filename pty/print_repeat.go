@@ -62,7 +62,7 @@ func (c *Core) staysSeparate(ch uint32) bool {
 }
 
 // printCells prints a cell n times, with the same result as print. A width of 2 means that the cell
-// is wide and that a filler follows it.
+// is wide, and that a filler, the cell for the right half, follows it.
 func (c *Core) printCells(first cell, width, n int) {
 	b := c.buf
 	for n > 0 {
@@ -92,8 +92,8 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes a cell n times, beginning at column x. If `width` is 2, write puts a filler after each
-// copy. If insertSpace is true, write first inserts space for all copies.
+// write writes a cell n times, beginning at column x. If `width` is 2, write puts a filler, the cell for the right
+// half, after each copy. If insertSpace is true, write first inserts space for all copies.
 func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	pen := cell{style: lead.style}
 	if insertSpace {

@@ -25,7 +25,7 @@ const coreVersion = 2
 //   - snapshotMagic
 //   - coreVersion, as two bytes, big-endian
 //   - the IEEE CRC-32 of the last part, as four bytes, big-endian
-//   - the state of a Core, written by a tape and deflated
+//   - the state of a Core, written by a tape (see the type tape) and deflated
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4

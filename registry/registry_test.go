@@ -128,7 +128,8 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 	}
 }
 
-// A link that leads nowhere must not take the user's description out of use without an error.
+// If the user's file becomes a link that leads nowhere, the last description must stay in use, and the
+// registry must report an error.
 func TestALinkThatLeadsNowhereIsWrong(t *testing.T) {
 	t.Parallel()
 	dir, real := t.TempDir(), filepath.Join(t.TempDir(), "real.toml")

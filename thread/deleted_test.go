@@ -12,7 +12,8 @@ import (
 )
 
 // Claude Code writes a second file with the same id if the conversation goes on in another folder. Serve has a second
-// index beside the index of the host agent. The text of a deleted conversation must leave all of these.
+// index beside the index of the host agent. If the conversation is deleted, neither index may keep a text of either
+// file.
 func TestADeletedConversationLeavesNoTextInAnyIndex(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "claude-code")

@@ -84,8 +84,8 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 }
 
 // takeOurs copies the user's titles and deletions from the file into the index. It also deletes the texts of deleted
-// threads from the index. An index can have several rows of one thread, and another process may have deleted the
-// thread. The caller must hold x.writing.
+// threads from the index. The index can still contain such texts if it has several rows of the thread, or if another
+// process has deleted the thread. The caller must hold x.writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {

@@ -28,9 +28,9 @@ type known struct {
 // row identifies the record of one conversation among the records of one place.
 type row struct{ path, name string }
 
-// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes threads
-// outside of the places from the index. If ctx ends first, it returns the number of unread threads. For each
-// place that Refresh could not list, `failed` contains a text with the place and the reason.
+// Refresh lists the threads in the given places, which are HOMEs of agent CLIs, and reads the headers of changed
+// threads. It deletes all threads of other places from the index. If ctx ends first, it returns the number of unread
+// threads. For each place that Refresh could not list, `failed` contains a text with the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -88,9 +88,9 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refreshPlace updates the threads of one place. `found` lists the records that exist, and `indexed` contains those
-// that the index has. refreshPlace removes each existing record from `indexed`. Then it deletes the records that are
-// left in `indexed` from the index, because they no longer exist.
+// refreshPlace updates the threads of one place, which is the HOME of one agent CLI. `found` lists the records that
+// exist, and `indexed` contains those that the index has. refreshPlace removes each existing record from `indexed`.
+// Then it deletes the records that are left in `indexed` from the index, because they no longer exist.
 func (x *Index) refreshPlace(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found

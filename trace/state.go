@@ -7,12 +7,13 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaces is the largest number of places in State.Places, one for each record. An agent CLI
-// begins another record with each conversation, so State drops the oldest places.
+// mostPlaces is the largest number of entries in State.Places. Each entry says how far one record
+// was read. An agent CLI begins another record with each conversation, so State drops the oldest
+// entries.
 const mostPlaces = 8
 
-// mostSubagents is the largest number of places in State.Subagents, one for each record. An arm can
-// start any number of subagents, so State drops the oldest places.
+// mostSubagents is the largest number of entries in State.Subagents. Each entry says how far one
+// record was read. An arm can start any number of subagents, so State drops the oldest entries.
 const mostSubagents = 32
 
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
@@ -122,7 +123,7 @@ func (s State) afterActivity(record string, a coleo.Activity) (State, bool) {
 }
 
 // passSubagent does the same as afterActivity, for an activity of a subagent's own record. If State
-// has dropped the place of a record, the record is read again from its beginning. passSubagent then
+// has dropped its entry of a record, the record is read again from its beginning. passSubagent then
 // treats the record's activities up to the time s.Forgotten as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
 	place, isNew := placeAfter(s.Subagents, record, a)

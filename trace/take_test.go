@@ -190,8 +190,8 @@ func stored(t *testing.T, s State) (out State) {
 	return out
 }
 
-// An agent CLI changes to a new conversation and then back to the first one. The first record is then read
-// again from its beginning. Activities that were already read must yield no event.
+// An agent CLI changes to a new conversation and then back to the first one. The first record is then read again from
+// its beginning. Activities that were read before must yield no event.
 func TestEachRecordHasItsOwnPlace(t *testing.T) {
 	t.Parallel()
 	first, second := at(text("a"), text("b")), at(text("c"))

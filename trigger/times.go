@@ -26,7 +26,8 @@ const (
 
 // Times are the times of a schedule.
 type Times struct {
-	// the times of day of the schedule; it takes and returns times of day in the zone, written as times in UTC
+	// spec computes the times of day of the schedule. It takes and returns wall-clock times of the zone, written as
+	// times in UTC.
 	spec  *cron.SpecSchedule
 	zone  *time.Location
 	hours bool // whether the expression names every hour

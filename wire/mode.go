@@ -23,8 +23,7 @@ type Model struct {
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
 	Connected bool   `json:"connected" doc:"By the catalogue, its provider can be used: it has a key or free models"`
-	// Harnesses is empty if no harness lists the model, so that it is known only from arms that have
-	// used it.
+	// Harnesses is empty if no harness lists the model. Coleo then knows the model only from arms that have used it.
 	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses that list the model"`
 	// Price is missing if nobody knows the price.
 	Price *coleo.Price `json:"price,omitempty" doc:"In US dollars per million tokens, with its source"`

@@ -10,9 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// planAgain decides how to make a worktree again whose folder somebody has deleted. It does so like plan, with one
-// exception. If the worktree's branch still exists, planAgain ignores the order's base, because the arm's work on the
-// branch already has one.
+// planAgain is like plan, but for a worktree whose folder somebody has deleted. If the worktree's branch still exists,
+// planAgain ignores the order's base, because the work on that branch already has a base.
 func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Workspace,
 	place func(Workspace) (string, error)) (Workspace, error) {
 	if _, err := commitOf(ctx, r, heads+o.Branch); err == nil {

@@ -29,11 +29,11 @@ func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error
 }
 
 // ownerFile returns the path of an empty file in a clone's git folder. The file's name shows to which arm the clone
-// belongs. It is necessary because Make can choose the same folder for two arms. Without the file, undoing an
+// belongs. The file is necessary because Make can choose the same folder for two arms. Without the file, undoing an
 // interrupted call of Make could delete the other arm's clone.
 func ownerFile(w Workspace) string { return filepath.Join(w.Git, "coleo-"+w.ID) }
 
-// isOthers reports whether w is a clone that is being made, and its folder already contains another arm's clone.
+// isOthers reports whether w is an unfinished clone whose folder already contains the clone of another arm.
 func isOthers(w Workspace) bool {
 	if !w.Clone || w.Status != Making {
 		return false
@@ -122,8 +122,8 @@ func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, erro
 	return git.Clone{}, nil
 }
 
-// unsavedInClone looks for commits and stashes that only a clone contains. It ignores the arm's own branch in the
-// main repository, so a commit that only this branch contains counts as unsaved. The same rule applies to a worktree.
+// unsavedInClone looks for commits and stashes that only a clone contains. A commit also counts as unsaved if the main
+// repository contains it only in the arm's own branch. The same rule applies to a worktree.
 func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) (err error) {
 	if u.Stashed, err = allStashes(ctx, r); err != nil {
 		return err
@@ -154,7 +154,7 @@ func sharedRemotes(main, clone *git.Repo) (args []string) {
 	return args
 }
 
-// fetchedMessage returns the reflog message of the arm's branch for commits that were fetched from the clone.
+// fetchedMessage returns the reflog message with which Coleo moves the arm's branch to a commit from the clone.
 func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w.ID }
 
 // FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and returns
@@ -233,8 +233,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
 		return nil
 	}
-	// The arm has replaced commits, for example by an amend. If the main repository's branch moves, it loses the old
-	// commits. So the branch may move only if Coleo made its last move too.
+	// The arm has replaced commits, for example by an amend. The branch in the main repository would lose the old
+	// commits. So the branch may move only if Coleo was the last one to move this branch.
 	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 	ours := []string{fetchedMessage(w), madeMessage(w)}
 	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {
@@ -244,8 +244,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
 }
 
-// bringKept fetches the objects that a kept ref needs from a clone. `ids` contains the object ids that were found in
-// the files of the clone's git folder. bringKept returns two results:
+// bringKept fetches, from a clone, the objects that a kept ref needs. A kept ref contains a removed worktree. `ids`
+// contains the object ids that were found in the files of the clone's git folder. bringKept returns two results:
 //   - `ids`, and the ids to which the clone's refs point. These are added because a packed ref has no file of its
 //     own.
 //   - The contents of those annotated tags to which no ref of the main repository points, by their ids.

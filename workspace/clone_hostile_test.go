@@ -38,8 +38,8 @@ func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
 				s.Check(os.Symlink(file, to))
 			}
 		},
-		// A check of the file's size does not help, because a pipe has the size 0. The arm can write into it while
-		// git reads it.
+		// A check of the file's size does not help, because a pipe has the size 0. The arm can write into the pipe
+		// while git reads from it.
 		"a pipe as alternates": func(s *stage, w workspace.Workspace, other string) {
 			pipe := filepath.Join(w.Git, "objects/info/alternates")
 			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))

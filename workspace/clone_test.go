@@ -325,8 +325,8 @@ func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
 	}
 }
 
-// During a rebase or a bisect, a clone has an older commit checked out than the arm's newest one. Coleo must
-// not move the arm's branch to this commit.
+// During a rebase or a bisect, the checked-out commit of a clone is older than the arm's newest commit. Coleo must not
+// move the arm's branch to this commit.
 func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string][]string{

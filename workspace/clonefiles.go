@@ -70,9 +70,9 @@ func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, e
 	return size, err
 }
 
-// idCounter counts how often each id occurs in the output of git, in which each id ends with a zero byte. It stores
-// each different id once, because a small tree object can describe millions of equal files. After mostListed bytes,
-// it calls `full`, which stops git.
+// idCounter counts how often each id occurs in the output of git. Each id in the output ends with a zero byte.
+// idCounter stores equal ids only once, because a small tree object can describe millions of equal files. After
+// mostListed bytes, idCounter calls `full`, which stops git.
 type idCounter struct {
 	times  map[string]*int64
 	rest   []byte // the beginning of an id whose end is not yet written

@@ -58,8 +58,9 @@ func TestSubmodulesOfANewWorktreeAreFilled(t *testing.T) {
 	s.Same("the main work folder", s.Person(), main)
 }
 
-// TestASubmoduleStaysEmpty: a submodule must stay empty if the work folder cannot fill it. An empty submodule
-// must not count as unsaved work. With -short, only the removal checks this.
+// TestASubmoduleStaysEmpty: a submodule must stay empty if the work folder cannot fill it. An empty submodule must not
+// count as unsaved work: the worktree must be removed without force. Without -short, the test also checks that Unsaved
+// finds nothing.
 func TestASubmoduleStaysEmpty(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -123,7 +124,7 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 				t.Errorf("the notes are %q, want %s", w.Notes, c.want)
 			}
 			if testing.Short() {
-				// The removal without force is enough.
+				// The removal below is a sufficient check.
 			} else if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 				t.Errorf("the new worktree has %v, %v", u, err)
 			}

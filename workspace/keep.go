@@ -24,11 +24,12 @@ const (
 	mostKeptBytes = 2 << 30
 )
 
-// keptRefs is the beginning of each ref under which a worktree is kept. The full ref is keptRefs + "<arm>/<time>".
+// keptRefs is the beginning of each kept ref, a ref that contains a removed worktree. The full ref is keptRefs +
+// "<arm>/<time>".
 const keptRefs = "refs/coleo/kept/"
 
-// entry describes one file of a kept worktree. Each line of the manifest after the header is one entry, in
-// JSON.
+// entry describes one file of a kept worktree. The manifest is the list of these files: after its header, each line is
+// one entry, in JSON.
 type entry struct {
 	Area string `json:"area"` // areaWork or areaGit
 	Path []byte `json:"path"` // path below the area's folder; can contain any bytes
@@ -37,13 +38,13 @@ type entry struct {
 	Size int64  `json:"size,omitempty"`
 }
 
-// The kept files of a worktree come from two folders. Each file has one of these areas, which names its folder.
+// The kept files of a worktree come from two folders. The area of a file says from which one.
 const (
 	areaWork = "work" // the files in the worktree
 	areaGit  = "git"  // the worktree's own git folder, with the index
 )
 
-// header is the first line of the manifest.
+// header is the first line of the manifest, the list of the files of a kept worktree.
 type header struct {
 	Version   int       `json:"version"`
 	Workspace Workspace `json:"workspace"`
@@ -104,12 +105,12 @@ func refName(w Workspace) string {
 	return w.Name
 }
 
-// keptContent collects the content of a kept ref.
+// keptContent collects everything that Coleo keeps of a worktree under a ref.
 type keptContent struct {
 	header  header
 	files   []file
-	parents []string          // the ids of commits that nothing else contains
-	objects map[string]string // the types of other objects that nothing else contains, by id
+	parents []string          // the ids of commits that only the worktree contains
+	objects map[string]string // the types of other objects that only the worktree contains, by id
 	tags    map[string][]byte // contents of annotated tags, kept as files because a commit cannot refer to a tag
 	failed  error             // the error that has stopped the method write; nil if there is none
 	roots   []*os.Root        // the folders of the areas
@@ -136,7 +137,8 @@ func (k *keptContent) findAll(ctx context.Context, tree, common *git.Repo) error
 	// These files are not kept. Some file systems treat COMMONDIR like commondir, so each found name is turned into
 	// lower case before it is compared with these names.
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
-	// Of a clone, these files are left out too. Its objects go into the main repository instead.
+	// In a clone, these files are left out too. The clone's objects go into the main repository
+	// instead.
 	if w.Clone {
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
@@ -171,8 +173,8 @@ func (k *keptContent) findAll(ctx context.Context, tree, common *git.Repo) error
 	return err
 }
 
-// checkWhole returns an error if a submodule's repository uses the objects of another repository. What is kept
-// would otherwise depend on that other repository.
+// checkWhole returns an error if a submodule's repository uses the objects of another repository. Otherwise the kept
+// content would depend on that other repository.
 func (k *keptContent) checkWhole() error {
 	for _, f := range k.files {
 		name, ends := strings.CutSuffix(string(f.Path), "/objects/info/alternates")
@@ -293,8 +295,8 @@ func (k *keptContent) commits() []string {
 	return out
 }
 
-// manifest returns the manifest. It returns EConflict if the manifest has more than `most` bytes, because Restore could
-// not read it.
+// manifest returns the manifest, the list of the kept files. It returns EConflict if the manifest has more than `most`
+// bytes, because Restore could not read such a manifest.
 func (k *keptContent) manifest(most int) ([]byte, error) {
 	var out strings.Builder
 	lines := json.NewEncoder(&out)

@@ -6,7 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// A kept worktree whose manifest is too large could never be restored. So it must not be kept, and not be removed.
+// A kept worktree whose manifest is too large could never be restored. So Coleo must neither keep nor remove this
+// worktree.
 func TestAManifestThatCouldNotBeReadIsNotWritten(t *testing.T) {
 	t.Parallel()
 	k := &keptContent{files: []file{{entry: entry{Area: areaWork, Path: []byte("a file")}}}}

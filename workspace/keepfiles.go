@@ -26,7 +26,7 @@ type file struct {
 	root *os.Root // the folder of the file's area; opening the file through it follows no link out of the area
 }
 
-// open opens the file for reading. It never waits at a pipe, even if an arm has replaced the file by one.
+// open opens the file for reading. If an arm has replaced the file by a pipe, open does not wait for a writer.
 func (f *file) open() (*os.File, error) {
 	in, err := f.root.OpenFile(string(f.Path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

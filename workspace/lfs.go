@@ -105,7 +105,8 @@ func copyHashed(ctx context.Context, to io.Writer, from io.Reader, name string) 
 }
 
 // withHoles writes a file, and leaves holes in place of zeros. An arm can make a file of a terabyte of zeros that takes
-// no disk space, and its copy must not take any either. The caller sets the size of the file at the end.
+// no disk space. The copy of such a file must take no disk space either. The caller sets the size of the file at the
+// end.
 type withHoles struct {
 	file *os.File
 	at   int64

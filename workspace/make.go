@@ -222,9 +222,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if it begins on no branch. If the order's base
-// names a branch, it is this one. If the base is "", it is the branch that is checked out in the user's work
-// folder. It is also that branch if the base is its newest commit. `start` is the commit of the base.
+// startBranch returns the branch on which the work begins, or "" if it begins on no branch. If the order's base names a
+// branch, startBranch returns this branch. If the base is "", or is the newest commit of the branch that is checked out
+// in the user's work folder, startBranch returns the checked-out branch. `start` is the commit of the base.
 func startBranch(ctx context.Context, r *git.Repo, o Order, start string) string {
 	head := r.Head()
 	if o.Base != "" {

@@ -90,9 +90,9 @@ func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []O
 	return all
 }
 
-// idsOf returns the ids for the worktrees of an order's further repositories. If the arm already has a
-// worktree of a repository, the worktree keeps its id. A new worktree has the number of its place in the order. If
-// another worktree has this number, the new one has the next free number.
+// idsOf returns the ids for the worktrees of an order's further repositories. If the arm already has a worktree of a
+// repository, the worktree keeps its id. A new worktree has the number of its place in the order. If another worktree
+// has this number, the new worktree has the next free number.
 func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []string {
 	ids := make([]string, len(o.With))
 	unread := make([]bool, len(o.With))
@@ -187,8 +187,8 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	return m.withRepository(*one, err)
 }
 
-// checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called if
-// the arm has other worktrees but no record of this one. In this case, the branch may belong to somebody else.
+// checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called if the
+// arm has records of other worktrees, but none of this worktree. The branch may then belong to somebody else.
 func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 	branch := cmp.Or(o.Branch, ownBranch(o.Name))
 	if _, err := commitOf(ctx, r, heads+branch); err != nil {
@@ -241,8 +241,8 @@ func (m *several) place(w Workspace) (string, error) {
 	return filepath.Join(m.top, name), nil
 }
 
-// checkOther returns an error if a planned worktree and another one are of the same repository, or have the
-// same folder name.
+// checkOther returns an error if another worktree of the arm has the same repository or the same folder name as a
+// planned worktree.
 func (m *several) checkOther(w Workspace) error {
 	all := slices.Clone(m.whole)
 	for _, one := range m.making {
@@ -274,8 +274,8 @@ func (m *several) carryOut(ctx context.Context) error {
 	return err
 }
 
-// make makes the planned worktrees. It reports whether they are ready. If only a later step fails, make returns both
-// true and an error.
+// make makes the planned worktrees, and reports whether they are ready. If a step fails after they are ready, make
+// returns both true and an error.
 func (m *several) make(ctx context.Context) (made bool, err error) {
 	first := m.first()
 	// Take the new worktrees off the list of ready ones, so that Prune undoes them after a kill.

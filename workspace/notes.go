@@ -15,7 +15,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file fills submodules, and notes which files a new worktree lacks.
+// This file fills submodules, that is, it checks out their files. It also notes which files a new
+// worktree lacks.
 
 const (
 	// lfsPointer is the beginning of a file that stands for a file of Git LFS, according to version 1 of the
@@ -58,8 +59,8 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 	return noteLFS(ctx, tree, root, w)
 }
 
-// fillSubmodules fills those submodules of a new worktree that are filled in the work folder from which the
-// worktree is made. It returns the paths of the other submodules. Each submodule's repository is in the worktree's
+// fillSubmodules fills (checks out) those submodules of a new worktree that are filled in the work folder from which
+// the worktree is made. It returns the paths of the other submodules. Each submodule's repository is in the worktree's
 // git folder, so the removal of the worktree also removes the repository.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
 	err error) {

@@ -91,7 +91,7 @@ func (s Workspaces) replacedCommits(ctx context.Context, r *git.Repo, w Workspac
 		return nil, err
 	}
 	defer common.Close()
-	tip := r.LooseTip() // the branch reaches it
+	tip := r.LooseTip() // the branch contains this commit
 	ids := slices.DeleteFunc(append(idsIn(data), headsIn(r.Git)...), func(id string) bool { return id == tip })
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {

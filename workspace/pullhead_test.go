@@ -26,9 +26,9 @@ func contribute(s *gittest.Stage) {
 	s.Check(os.Remove(filepath.Join(bare, "refs/heads/contributed")))
 }
 
-// withPull needs a stage with a contribution. It makes the bare copy the remote of the repository. Then it
-// makes a ref in the bare copy that leads to the contributor's commit, as for a pull request. withPull returns
-// this commit.
+// withPull needs a stage on which `contribute` has run. It makes the bare copy the remote of the repository. Then it
+// makes a ref in the bare copy that leads to the contributor's commit, as for a pull request. withPull returns this
+// commit.
 func (s *stage) withPull(url, ref string) (commit string) {
 	s.Helper()
 	bare := filepath.Join(s.Root, "bare.git")

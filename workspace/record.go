@@ -264,8 +264,8 @@ func (s Workspaces) read(id string) (w Workspace, err error) {
 	return w, nil
 }
 
-// write replaces the record. When write returns, the record is on the disk. It returns EInvalid if a name is not UTF-8,
-// because JSON would change this name, and nobody would find the worktree again.
+// write replaces the record. When write returns, the record is on the disk. write returns EInvalid if a name is not
+// UTF-8, because JSON would change this name, and nobody would find the worktree again.
 func (s Workspaces) write(w Workspace) error {
 	for _, name := range []string{w.Common, w.From, w.Path, w.Folder, w.Branch, w.Top} {
 		if !utf8.ValidString(name) {

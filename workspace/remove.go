@@ -178,8 +178,8 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 		case w.Status != Ready:
 			p.Mended, err = s.mendLocked(ctx, w)
 		case inUse(w), !exists(s.recordPath(w.ID)), w.Arm != "" && exists(s.recordPath(w.Arm)):
-			// Leave a worktree that is in use, and one that was just removed. Prune removes the arm's
-			// further worktrees together with the first one.
+			// Skip a worktree that is in use. Also skip a further worktree of an arm: Prune removes it together with
+			// the arm's first worktree, and may have done so already.
 			continue
 		default:
 			var done Removal
@@ -204,7 +204,7 @@ func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, e
 	defer unlock()
 	w, err = s.read(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // the worktree was removed together with another one of its arm
+		return false, nil // the worktree was removed together with another worktree of the arm
 	}
 	if err != nil || w.Status == Ready {
 		return false, err

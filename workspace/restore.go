@@ -168,7 +168,8 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	return out, nil
 }
 
-// mostManifest is the largest size of a manifest, in bytes. It has room for mostKeptFiles lines.
+// mostManifest is the largest size of a manifest, the list of a kept worktree's files, in bytes. It
+// has room for mostKeptFiles lines.
 const mostManifest = 256 << 20
 
 func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entries []entry, err error) {
@@ -252,8 +253,8 @@ type placedFile struct {
 	root *os.Root
 }
 
-// writeAreas writes the files of the areas into their folders. It sets the permissions of folders last,
-// because some of these permissions forbid writing into the folder.
+// writeAreas writes each kept file into the folder of its area: the worktree or the git folder. It sets the permissions
+// of folders last, because some of these permissions forbid writing into the folder.
 func writeAreas(ctx context.Context, r *git.Repo, ref string, entries []entry, dirs map[string]string) error {
 	roots := map[string]*os.Root{}
 	for area, dir := range dirs {

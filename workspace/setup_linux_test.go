@@ -39,8 +39,8 @@ func (s *stage) trusts(path string) script.Script {
 	return found
 }
 
-// refused tries to make a worktree. That must fail with the code and the message, and leave nothing
-// behind.
+// refused tries to make a worktree. The attempt must fail with the code and the message, and leave
+// nothing behind.
 func (s *stage) refused(name string, code coleo.Code, want string, change ...func(*workspace.Order)) string {
 	s.Helper()
 	o := workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo}

@@ -229,7 +229,8 @@ func checkRepo(name, folder string) error {
 		"repositories: rename its folder; nothing was made", folder, name)
 }
 
-// keptTime returns the time in the name of a kept ref. Refs of one arm with the same time were kept together.
+// keptTime returns the time in the name of a kept ref, a ref that contains a removed worktree. Refs of one arm with the
+// same time were kept together.
 func keptTime(ref string) string {
 	at, _, _ := strings.Cut(ref[strings.LastIndexByte(ref, '/')+1:], "-")
 	return at

@@ -50,7 +50,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 		}
 		s.Check(os.RemoveAll(w.Path))
 		order := workspace.Order{ID: w.Arm, Name: "fix", Folder: s.Repo, With: []string{library}, Branch: first.Branch,
-			Clone: clones} // the host agent's order is the same
+			Clone: clones} // the host agent makes the same order
 		fails := func(code coleo.Code, what string) {
 			t.Helper()
 			_, err := s.trees.Make(t.Context(), order)

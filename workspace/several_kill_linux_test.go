@@ -67,8 +67,8 @@ func TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone(t *testing.T) {
 	}
 }
 
-// withoutColeo removes the entry "coleo" from `files`. This folder for the branches of arms is empty after git
-// has deleted the last of them, but git leaves it.
+// withoutColeo removes the entry "coleo" from `files`. This entry is the folder for the branches of arms. Git leaves
+// the folder behind even after it has deleted the last of these branches.
 func withoutColeo(files map[string]gittest.File) map[string]gittest.File {
 	delete(files, "coleo")
 	return files

@@ -258,7 +258,7 @@ func TestM28PruneRemovesAllWorktreesOfAnArmOrNone(t *testing.T) {
 }
 
 // TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther deletes the folder of one of two
-// worktrees. It must be made again beside the other.
+// worktrees. The deleted worktree must be made again beside the other worktree.
 func TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -16,10 +16,11 @@ import (
 
 // Submodule describes a submodule of a worktree that contains unsaved work.
 type Submodule struct {
-	// Path below the worktree; for a submodule that is not checked out, the name of its repository.
+	// Path is the submodule's path below the worktree. For a submodule that is not checked out,
+	// Path is the name of the submodule's repository.
 	Path string `json:"path"`
-	// Problem is the reason if Coleo cannot determine what is unsaved. Everything in the submodule then
-	// counts as unsaved.
+	// Problem says why Coleo cannot determine what is unsaved. It is "" if Coleo can. With a Problem, everything in the
+	// submodule counts as unsaved.
 	Problem string  `json:"problem,omitempty"`
 	Unsaved Unsaved `json:"unsaved"`
 }
@@ -57,9 +58,9 @@ type submodules struct {
 	odd  []Submodule // submodules whose git folders do not belong to the worktree
 }
 
-// unsavedSubmodules adds the submodules that contain unsaved work. It examines every repository in the
-// worktree's git folder, because the removal deletes all of them. That includes the repositories of
-// submodules whose folders no longer exist.
+// unsavedSubmodules adds to u the submodules that contain unsaved work. It examines every repository in the worktree's
+// git folder, because the removal deletes all of them. Some of these repositories belong to submodules whose folders no
+// longer exist.
 func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head commitFound, w Workspace,
 	u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}

@@ -94,8 +94,8 @@ func hasStash(ctx context.Context, r *git.Repo) bool {
 	return err == nil
 }
 
-// compare looks for commits of a repository that the counterpart lacks. `created` is the time at which the
-// arm received the repository.
+// compare looks for commits of a repository that its counterpart lacks. The counterpart is a second repository in which
+// commits may be saved. `created` is the time at which the arm received the repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
 	// A commit is not searched here in two cases: a remote branch contains it, so it is saved there; or only a stash
 	// contains it, because stashes are listed separately.

@@ -275,8 +275,8 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 	}
 }
 
-// TestM28ABorrowingSubmoduleIsNotKept: a submodule uses the objects of another repository. It must not
-// be kept, because what is kept would lack these objects.
+// TestM28ABorrowingSubmoduleIsNotKept: a submodule uses the objects of another repository. Coleo must not keep the
+// submodule, because the kept content would lack these objects.
 func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	t.Parallel()
 	s, w, _ := inSubmodule(t)
@@ -295,7 +295,7 @@ func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationOfASubmoduleStartsNothing: an arm can write the configuration of a submodule. It
+// TestTheConfigurationOfASubmoduleStartsNothing: an arm can write the configuration of a submodule. This configuration
 // must start no program.
 func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	t.Parallel()

@@ -34,9 +34,9 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 	return s.end(w)
 }
 
-// delete deletes the worktree's folder and git folder. It does not touch a folder that is not the
-// worktree's, or that is another arm's clone. It renames the folder first, so that after a kill a later
-// call recognizes the remains.
+// delete deletes the worktree's folder and git folder. It leaves a folder alone that does not belong to the worktree,
+// or that is the clone of another arm. It renames the folder first, so that after a kill a later call recognizes the
+// remains.
 func (s Workspaces) delete(w Workspace) error {
 	if isOthers(w) {
 		return nil

@@ -109,8 +109,8 @@ func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, erro
 // examination adds to u what it finds in a worktree, whose checked-out commit is `head`.
 type examination func(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error
 
-// examine carries out the examinations of a worktree. It also looks for operations in progress and for files
-// outside of submodules.
+// examine carries out the given examinations of a worktree. It also looks for operations in progress, and for unsaved
+// files outside of submodules.
 func (s Workspaces) examine(ctx context.Context, w Workspace, all ...examination) (Unsaved, error) {
 	var u Unsaved
 	if err := checkNoLink(w); err != nil {

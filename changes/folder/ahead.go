@@ -12,8 +12,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// The code in this file begins to compare files before git status has finished its search for changed files. In a
-// large repository, git status uses only one processor at the end of its search.
+// The code in this file begins to compare files before git status has finished its search for changed files. In a large
+// repository, git status uses only one processor at the end of its search. The comparison then uses another processor.
 //
 // The compared files are those that the previous diff found. The result is used only if the search then finds exactly
 // these files with the same versions. Otherwise git compares again. So the result is never out of date: git always
@@ -46,7 +46,7 @@ func (x *Indexes) remember(gitDir string, paths []path) {
 	}
 }
 
-// ahead is a comparison that was begun before it was known which files must be compared.
+// ahead is a comparison that began before git status had said which files must be compared.
 type ahead struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup

@@ -105,8 +105,8 @@ func (f *Folder) rememberOutside(ctx context.Context, arm string) error {
 	return err
 }
 
-// baseOutside is like Base, for a clone. If nothing is stored for the arm, the base is the commit from which the
-// clone was made. It returns EConflict if the user's repository lacks that commit.
+// baseOutside is like Base, for a clone. If nothing is stored for the arm, the base is the commit from which the clone
+// was made. baseOutside returns EConflict if the user's repository lacks that commit.
 func (f *Folder) baseOutside(ctx context.Context, arm string) (string, error) {
 	if f.clone.Arm != arm {
 		if base, err := commitOf(ctx, f.main, baseRefs+arm); err != nil || base != "" {

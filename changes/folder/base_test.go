@@ -9,8 +9,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// TestTheBaseOfADiffIsFoundWithoutGit: while HEAD is the base, no git may start for the base. In all other cases, git
-// must find it.
+// TestTheBaseOfADiffIsFoundWithoutGit: while HEAD is the base, Coleo must find the base without starting git. In all
+// other cases, git must find the base.
 func TestTheBaseOfADiffIsFoundWithoutGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

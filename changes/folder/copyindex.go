@@ -76,10 +76,10 @@ type indexCopy struct {
 // those of indexEntry.
 type older struct{ about, id []byte }
 
-// readOlder reads the copy of the index that an earlier diff made, and stores in c.older what git has noted there
-// about each file. It leaves out a file whose content or inode changed in the same second as the copy, or later. Git
-// compares times only to the second, so it could have missed another change in that second. readOlder returns the
-// modification time of that copy, or the present time if there is none.
+// readOlder reads the copy of the index that an earlier diff made, and stores in c.older what git has noted there about
+// each file. It leaves out a file whose content or inode changed in the second in which git wrote the copy, or later.
+// Git compares times only to the second, so git could have missed another change in that second. readOlder returns the
+// modification time of the copy, or the present time if there is no copy.
 func (c *indexCopy) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -216,8 +216,8 @@ type indexEntry struct {
 
 func (e indexEntry) flags() uint16 { return binary.BigEndian.Uint16(e.bits) }
 
-// clearTimes clears the data with which git recognizes an unchanged file, so that git reads the file. It does not
-// clear the size. If the size is wrong, git sees a change. If it is right, git reads the file too.
+// clearTimes clears the data with which git recognizes an unchanged file, so that git reads the file. It keeps the
+// size: with a wrong size, git sees a change, and with the right size, git reads the file.
 func (e indexEntry) clearTimes() {
 	clear(e.about[:modeAt])
 	clear(e.about[modeAt+4 : sizeAt])

@@ -94,8 +94,8 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not point to %s, the git folder of the "+
 			"arm's clone: git is not run there", dir, c.Git)
 	}
-	// The ignore rules of the main repository count. Otherwise an arm could hide files with ignore
-	// rules in its own git folder.
+	// In a clone, the ignore rules of the main repository apply. Otherwise an arm could hide files
+	// with ignore rules in its own git folder.
 	c.Work, c.Ignores = repo.Work, c.Main
 	return program.OpenClone(ctx, c)
 }

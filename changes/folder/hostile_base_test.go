@@ -34,8 +34,8 @@ func linesAdded(d changes.Diff) map[string]int {
 	return got
 }
 
-// A successor works in the clone that was made for the first arm. It moves the clone's ref of its base to its
-// own commit. Its diff must still begin at the true base.
+// A successor works in the clone that was made for the first arm. In this clone, it moves the ref of its base to a
+// commit of its own. The successor's diff must still begin at the true base.
 func TestASuccessorCannotMoveTheBaseOfItsDiff(t *testing.T) {
 	t.Parallel()
 	for name, remembered := range map[string]bool{"the base was stored": true, "no base was stored": false} {

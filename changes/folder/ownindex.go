@@ -187,7 +187,7 @@ func (x *Indexes) makeRoom() {
 	}
 }
 
-// version identifies the file of the copied index as it is now. If there is no copy, it returns the zero identity.
+// version returns the present identity of the file with the copy. If there is no copy, it returns the zero identity.
 func (o *ownIndex) version() identity {
 	info, err := os.Lstat(o.path)
 	if err != nil {

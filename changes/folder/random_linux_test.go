@@ -30,8 +30,8 @@ func TestRandomChangesWithACopy(t *testing.T) {
 	}
 }
 
-// change makes one change of one of the files, and returns what it has done. An error is no failure: for example, a
-// folder can have the place of the file.
+// change makes one change of one of the files, and returns what it has done. An error does not fail the test: for
+// example, there can be a folder with the name of the file.
 func (s *recentStage) change(random *rand.Rand, files []string) string {
 	name := files[random.IntN(len(files))]
 	other := files[random.IntN(len(files))]

@@ -75,8 +75,8 @@ func (s *recentStage) look() changes.Diff {
 	return d
 }
 
-// check makes a diff that uses a copy of the index, and one that does not. The two must be equal. It returns
-// the changed files.
+// check makes a diff that uses a copy of the index, and one that does not. The two must be equal. check returns the
+// changed files.
 func (s *recentStage) check(after string) (files []string) {
 	s.Helper()
 	f := s.open()
@@ -225,10 +225,10 @@ func TestAFolderThatAsksTwiceShowsBothChanges(t *testing.T) {
 	}
 }
 
-// The copy of an index contains the times of folders, except of folders that changed a moment ago. Git must
-// read a folder without a time again. As soon as all times are older than a second, the copy must keep them
-// all. A new change of one folder must clear only the time of this folder. The repository has so many folders
-// that git stores some of them as a run.
+// The copy of an index contains the times of folders, except of folders that changed a moment ago. Git must read a
+// folder without a time again. As soon as all times are older than a second, the copy must keep them all. A new change
+// of one folder must clear only the time of this folder. The repository has so many folders that git compresses the
+// bitmap of folders in its list.
 func TestGitReadsOnlyRecentFoldersAgain(t *testing.T) {
 	t.Parallel()
 	const folders = 300

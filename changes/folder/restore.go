@@ -111,7 +111,8 @@ type restoration struct {
 }
 
 // checkKept returns an error if somebody has changed a file since Restore began to keep the present files. The
-// checkpoint may lack this change, so it would be lost. `name` is the name of the file in the folder `in`.
+// checkpoint may lack this change, so the restore would lose the change. `name` is the name of the file in the folder
+// `in`.
 func (p *restoration) checkKept(in *os.Root, name string) error {
 	info, err := in.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -311,7 +312,8 @@ func (p *restoration) checkOut(ctx context.Context, list []changes.RawEntry) (*o
 // symlink is the mode of a symbolic link.
 const symlink = "120000"
 
-// content returns the bytes of a file, or the target of a symbolic link. The caller must close it.
+// content returns the bytes of a file, or the target of a symbolic link. The caller must close the
+// result.
 func (p *restoration) content(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) (io.ReadCloser, error) {
 	if p.changed[e.Path] || e.NewMode == symlink {
 		text, err := p.f.repo.Output(ctx, "cat-file", "blob", e.NewID)

@@ -123,8 +123,9 @@ func TestAFileThatGrowsTooLargeIsNotCutOff(t *testing.T) {
 	}
 }
 
-// TestACheckpointMakesAnOldObjectYoung: git gc deletes an old object that no ref contains. It may have looked at the
-// refs before the checkpoint has one. So like git, a checkpoint must give the object a new time if it uses it again.
+// TestACheckpointMakesAnOldObjectYoung: git gc deletes an old object that no ref contains. git gc may have read the
+// refs just before the checkpoint gets its ref. So a checkpoint that uses an old object again must give the object a
+// new time, as git itself does.
 func TestACheckpointMakesAnOldObjectYoung(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -19,7 +19,7 @@ type armOutcome struct {
 	Error  *coleo.Error    `json:"error"`
 }
 
-// outcomes runs a verb for several arms, which must exit with the given code. It returns the
+// outcomes runs a verb for several arms. The verb must exit with the given code. It returns the
 // outcome for each arm.
 func (w *world) outcomes(code int, args ...string) map[string]armOutcome {
 	w.t.Helper()

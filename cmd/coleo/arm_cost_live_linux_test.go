@@ -24,7 +24,7 @@ type reporter struct {
 	noWritten               bool            // the agent CLI does not report which tokens were written to a cache
 	titles                  bool            // the agent CLI requests titles, and does not report their tokens
 	summaries               bool            // the large call causes a compaction, whose tokens the agent CLI reports
-	subagent                subagentCall    // starts a subagent; empty if the agent CLI does not report its tokens
+	subagent                subagentCall    // starts a subagent; empty if the tokens of subagents are not reported
 	estimates               bool            // the agent CLI estimates all tokens itself
 	quick                   bool            // CI also runs this agent CLI
 }

@@ -106,7 +106,7 @@ var limitsOf = []struct {
 	{"opencode", "opencode", []limited{
 		loginLimit.inCI(), contextLimit.but(heals),
 		toldLimit, rateLimit, quotaLimit, overloadLimit, refusedLimit.shown(`┃  Cannot connect to API`), halfLimit,
-		hangingLimit, afterLimit.but(retries), // afterLimit: it waits as long as Retry-After says before each of five retries
+		hangingLimit, afterLimit.but(retries), // afterLimit: five retries, each after the time in Retry-After
 	}},
 	{"gemini", "gemini", []limited{
 		loginLimit.inCI(), contextLimit, halfLimit, refusedLimit.shown(`✕ \[API Error`),

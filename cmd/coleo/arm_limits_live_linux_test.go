@@ -259,8 +259,8 @@ func (l *live) goesOn(limit limited, nonce string) {
 }
 
 // finishesMended waits until the agent CLI has ended its turn, which it can do because its model
-// works again. `asked` is how many requests the model had received before. It must have received no
-// other prompt since then.
+// works again. `asked` is how many requests the model had received before. The model must have
+// received no other prompt since then.
 func (l *live) finishesMended(limit limited, asked int, nonce string) {
 	t := l.t
 	t.Helper()

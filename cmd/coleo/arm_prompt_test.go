@@ -121,9 +121,8 @@ func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
 	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }
 
-// If the harness says so, ENTER can add a new row to the composer instead of submitting the prompt.
-// Coleo must then press ENTER once more, but only if there is evidence that the first one did not
-// submit.
+// In this harness, ENTER can add a new row to the composer instead of submitting the prompt. If
+// there is evidence that ENTER has not submitted the prompt, Coleo must press ENTER once more.
 func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

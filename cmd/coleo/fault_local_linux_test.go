@@ -370,8 +370,8 @@ func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 }
 
 // TestALocalArmThatFreezesNeedsPermits: typing into an arm with --on-partition freeze needs a
-// permit, which lasts 10 s. This also holds for serve, if it drives the arm itself. Who takes over
-// the arm must wait until the former permits have expired.
+// permit, which lasts 10 s. Serve needs a permit too if it drives the arm itself. A process that
+// takes over the arm must wait until the former permits have expired.
 func TestALocalArmThatFreezesNeedsPermits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

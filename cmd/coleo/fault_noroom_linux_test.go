@@ -38,8 +38,8 @@ func (w *world) fill() {
 }
 
 // TestOnAFullDiskArmsAreStoppedAndRemoved fills the disk that contains both databases. Arms must
-// still stop and be removable. One case has room for Coleo's reserve of disk space, and the other
-// has not.
+// still stop and be removable. In one case, the disk has room for Coleo's reserve of disk space. In
+// the other case, it has not.
 func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]string{"with a reserve": "48m", "without room for a reserve": "12m"} {

@@ -236,7 +236,7 @@ func (r rogue) token() error {
 }
 
 // settings checks whether the rogue can write to the folder of harnesses. It writes rogue.txt
-// there, which has no effect. A TOML file there would have one.
+// there, because such a file has no effect. A TOML file would have an effect.
 func (r rogue) settings() error {
 	return os.WriteFile(r.path("config/harnesses/rogue.txt"), nil, 0o600)
 }

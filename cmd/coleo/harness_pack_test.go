@@ -17,8 +17,8 @@ options = ["Yes", "No"]
 when = [{ where = "screen", pattern = 'press the any key' }]
 `
 
-// makePack makes a pack for the fake harness, which says that it was judged on versions 1.0 and
-// 7.7. The first call also makes the key.
+// makePack makes a pack, a signed file with newer rules, for the fake harness. The pack names the
+// versions 1.0 and 7.7 as those on which it was judged. The first call also makes the key.
 func (w *world) makePack(serial, rules string) (file string) {
 	w.t.Helper()
 	if _, err := os.Stat(w.path("key")); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A backup is older than what happens after it. A token that was revoked after the backup must stay revoked.
+// A token is revoked after a backup. If the backup is brought back, the token must stay revoked.
 func TestABackupBringsNoRevokedTokenBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

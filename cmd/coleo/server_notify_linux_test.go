@@ -182,7 +182,7 @@ func TestANewServeUsesTheNewNotificationCommand(t *testing.T) {
 }
 
 // When serve.db was deleted, serve reads all past events of its hosts once more. The user must
-// receive no notices of these, but must receive those of all later events.
+// receive no notice of a past event, and a notice of each later event.
 func TestANewDatabaseReportsNotThePast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, notifyToFile)

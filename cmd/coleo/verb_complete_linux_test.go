@@ -7,7 +7,7 @@ import (
 )
 
 // These verbs take names of schedules, webhooks, fan-outs or kept worktrees, or arms of one
-// fan-out. A shell's completion must offer exactly those.
+// fan-out. A shell's completion must offer exactly these names.
 func TestAShellIsOfferedFanOutsTriggersAndKeptWorktrees(t *testing.T) {
 	t.Parallel()
 	w, dir := triggerWorld(t, triggersOn)

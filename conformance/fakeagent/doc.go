@@ -76,6 +76,6 @@
 //	anonymous            runs commands without the variable COLEO_ARM of its arm in their environment
 //	brittle              ends when its terminal changes size
 //	stubborn             does not redraw its screen at SIGWINCH
-//	mingling             notes what its subagents do as if it had done it itself
+//	mingling             notes the work of its subagents as its own work
 //	prefacing            begins each conversation with a message of its own, in the user's place
 package fakeagent

@@ -126,7 +126,7 @@ func (r *turnReader) user(text string) {
 		r.turn.Turns++
 	}
 	r.turn.Texts = append(r.turn.Texts, text)
-	r.turn.said = append(r.turn.said, strings.Clone(text[:min(len(text), maxSaid)])) // the clone lets go of the request
+	r.turn.said = append(r.turn.said, strings.Clone(text[:min(len(text), maxSaid)])) // the clone frees the request
 	r.turn.Prompt, r.turn.Notice, r.turn.HasToolResult, r.turn.ToolResult = text, isNotice, false, ""
 }
 

@@ -121,6 +121,6 @@ func Run(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// HoldCommand returns the command that becomes a holder. A harness uses a program with such a command as the
-// hook, too, because Coleo's own command has this form.
+// HoldCommand returns the command line that becomes a holder. Coleo's own command line has the same form, so a harness
+// uses the program in it as the hook, too.
 func HoldCommand() []string { return []string{Path(), Hold, "--stdin"} }

@@ -73,7 +73,8 @@ func SentIn(requests []modelserver.Request) (out []Sent) {
 func withoutBlanks(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // CheckCalls compares the calls in the log with the calls that the model made. Each call must have
-// the right id, name, place and outcome. The log must not contain other calls.
+// the right id, name and outcome, and must be in the right order and in the right run. The log must
+// not contain other calls.
 func (l Log) CheckCalls(made []Made) error {
 	var wrong []error
 	for i := range max(len(made), len(l.Calls)) {

@@ -36,8 +36,8 @@ func TestAQueuedPromptIsRecordedAtOnce(t *testing.T) {
 	}
 }
 
-// A command that the user runs with "!" is one prompt. Its output may end the turn, because only some versions
-// of Claude Code ask the model afterwards.
+// A command that the user runs with "!" is one prompt. The output of the command may end the turn, because
+// only some versions of Claude Code ask the model afterwards.
 func TestACommandOfTheUserIsOnePrompt(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

@@ -80,9 +80,9 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// takePendingUsage returns the tokens that the method `usage` has kept because their reply had no stop
-// reason yet. It does so when the line belongs to another message, which shows that the reply has no more
-// lines. Otherwise it returns nil.
+// takePendingUsage returns the tokens that the method `usage` has kept because their reply had no stop reason
+// yet. It returns them when a line of another message shows that the reply has no more lines. Otherwise it
+// returns nil.
 func (w *worker) takePendingUsage(l recordLine) []record.Entry {
 	if w.unfinishedUsage == nil || l.Type != "user" && l.Type != "assistant" ||
 		l.Message.ID == w.unfinishedUsage.Reply {

@@ -69,7 +69,8 @@ func (d *decoder) state(l recordLine) []record.Entry {
 	case "assistant.message":
 		return d.reply(l)
 	case "tool.execution_complete":
-		// A command of the user begins no turn. If its end counted as work, no end of a turn would follow.
+		// A command of the user begins no turn. If the end of the command counted as work, no end of a turn
+		// would follow.
 		if d.work.calls[l.Data.Call].byUser {
 			return nil
 		}

@@ -10,8 +10,9 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// After /clear, Gemini CLI writes to the session file of another conversation. Until Coleo follows that file, the old
-// one contains only earlier turns. Their answers are not the answer to the new prompt.
+// After /clear, Gemini CLI writes to the session file of another conversation. Until Coleo follows that file,
+// it reads the old file, which contains only earlier turns. An answer of these turns must not count as the
+// answer to the new prompt.
 func TestTheAnswerOfAnEarlierTurnIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Conversation: "01a20a40-6c87"}

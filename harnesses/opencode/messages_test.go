@@ -107,8 +107,8 @@ func TestTheDatabaseIsFoundInTheFolderThatAVariableNames(t *testing.T) {
 	}
 }
 
-// After /new, OpenCode writes to another conversation. Until Coleo follows it, the answer to an earlier prompt is not
-// the answer to the new one.
+// After /new, OpenCode writes to another conversation. Until Coleo follows that conversation, it reads the
+// old one. The answer to an earlier prompt must not count as the answer to the new prompt.
 func TestTheAnswerOfAnEarlierTurnIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	f := conversationOf(t, tables, turns)

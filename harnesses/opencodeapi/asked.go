@@ -99,9 +99,9 @@ func (s *server) call(ctx context.Context, c callOf) (name string, input map[str
 }
 
 // requestOf returns a call in the form that a policy judges. `permission` is the permission that OpenCode
-// asks for. If it is the name of a tool that judgedTools does not list, the tool counts as a tool of an MCP
-// server. requestOf returns EUnsupported if Coleo does not know the whole call, for example one of its
-// inputs.
+// asks for. If `permission` is the name of a tool that judgedTools does not list, the tool counts as a tool
+// of an MCP server. requestOf returns EUnsupported if Coleo does not know the whole call, for example one of
+// its inputs.
 func (s *server) requestOf(permission, name string, input map[string]any) (coleo.ToolRequest, error) {
 	q := coleo.ToolRequest{Tool: name, Folder: s.dir, Shell: commandShell}
 	t, known := judgedTools[name]

@@ -11,7 +11,8 @@ import (
 // The code in this file limits what Coleo keeps of a server. The agent CLI, or a plugin of the work folder, can make
 // the server print and answer anything.
 const (
-	// mostSeen is how much of its output a program can print between two looks for the server's address, in bytes.
+	// mostSeen is how many bytes of old output Coleo keeps while it searches for the server's address in new
+	// output.
 	mostSeen = 4 << 10
 	// mostOpen is the largest number of open requests, and of running calls, that a session keeps.
 	mostOpen = 200

@@ -55,7 +55,7 @@ func (f *facts) replace(now facts) {
 	for i := range now.requests {
 		for _, was := range f.requests {
 			if was.id == now.requests[i].id {
-				now.requests[i].answers = was.answers // the server does not know these answers, because Coleo has not sent them yet
+				now.requests[i].answers = was.answers // the server does not know these answers yet
 			}
 		}
 	}
@@ -182,10 +182,10 @@ func (q questionBody) request() openRequest {
 	return a
 }
 
-// apply updates the facts after one event of the server. It returns true if the caller must ask the server for
-// its present state. Coleo then does not know all requests, or a turn of a conversation has ended although one of its
-// requests may be open. If somebody aborts a turn, the server forgets the requests of the turn and sends no events
-// about them.
+// apply updates the facts after one event of the server. It returns true if the caller must ask the server
+// for its present state. This is necessary if Coleo may have dropped a request. It is also necessary if a
+// turn has ended while a request is open: if somebody aborts a turn, the server forgets the requests of the
+// turn and sends no events about them.
 func (s *Session) apply(e event) (askAgain bool) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
@@ -304,7 +304,8 @@ func (f *facts) applyStatus(s statusBody) {
 	}
 }
 
-// open adds an open request. If too many are open, it drops the request, and apply asks for it after the next answer.
+// open adds an open request. If too many are open, it drops the request. After the next answer to a request,
+// apply returns true, so that Coleo asks the server for the dropped request.
 func (f *facts) open(a openRequest) {
 	if len(f.requests) < mostOpen {
 		f.requests = append(f.requests, a)

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/record"
 )
 
-// A plugin of the work folder can print anything before OpenCode reports its address. Coleo sends its prompts and the
-// password to no other machine.
+// A plugin of the work folder can print anything before OpenCode reports its address. Coleo must send its
+// prompts and the password to no other machine.
 func TestAServerOnAnotherMachineIsNotTheArms(t *testing.T) {
 	t.Parallel()
 	const own = "http://127.0.0.1:4096"
@@ -65,7 +65,8 @@ func TestOutputWithoutAnAddressIsNotKept(t *testing.T) {
 	}
 }
 
-// A redirect with the status 307 would send the whole prompt to another server.
+// A redirect with the status 307 would send the whole prompt to another server. Coleo must follow no
+// redirect.
 func TestNoPromptIsRedirected(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
@@ -142,7 +143,8 @@ func TestAnEventThatIsTooLongLosesNothing(t *testing.T) {
 	s.becomes(t, coleo.Processing, "session.status busy")
 }
 
-// A server can ask for any number of permissions, and for permissions of any size.
+// A server can ask for any number of permissions, and for permissions of any size. The session must keep only
+// a limited number of them, and only the beginning of a long text.
 func TestManyAndLargeRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	s, _ := serverless(t)
@@ -172,7 +174,8 @@ func TestManyAndLargeRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// OpenCode gives ids of letters and digits. The id of a conversation comes into the command line of a window.
+// The id of a conversation becomes part of the command line of a window. OpenCode's ids consist of letters
+// and digits, so Coleo must refuse an id that looks like an option.
 func TestAConversationWithTheNameOfAnOptionIsRefused(t *testing.T) {
 	t.Parallel()
 	h, err := New(nil, record.NewWatcher())

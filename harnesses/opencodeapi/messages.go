@@ -59,11 +59,11 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove searches for the prompt that Coleo was about to send at the time r.Time. It returns
-// ProofAccepted if a message since that time is the prompt, and if the server works or has replied to
-// the message. OpenCode 1.18.33 can keep the message of a prompt and forget to work on it. So Prove
-// returns "" if a message has no reply after startedTimeout, and before that EBusy. Without such a
-// message, it returns "". It also returns the errors of ready and of the request.
+// Prove searches for the prompt that Coleo was about to send at the time r.Time. It returns ProofAccepted if
+// a message since that time is the prompt, and if the server works or has replied to the message. OpenCode
+// 1.18.33 can keep the message of a prompt and forget to work on it. So if the message has no reply, Prove
+// returns EBusy until startedTimeout has passed, and "" afterwards. If no message is the prompt, it returns
+// "". It also returns the errors of ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	sent, isReplied, err := s.findPrompt(ctx, r)
 	if err != nil || sent == nil {

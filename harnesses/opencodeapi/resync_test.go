@@ -38,8 +38,9 @@ func TestADialogEndsWithItsTurn(t *testing.T) {
 	}
 }
 
-// While Interrupt asks the server for its present state, a person begins the next turn in OpenCode's window, and
-// the turn asks for permission. The answers that the server gave before must not hide this.
+// While Interrupt asks the server for its present state, a person begins the next turn in OpenCode's window,
+// and the turn asks for permission. The server has computed its answers before that. These answers must not
+// hide the dialog.
 func TestAnInterruptHidesNoLaterDialog(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t)

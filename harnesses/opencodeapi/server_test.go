@@ -93,7 +93,7 @@ func errorEvent(name, message string) string {
 var soon = bounds{request: 300 * time.Millisecond, silence: 300 * time.Millisecond, trouble: time.Millisecond,
 	answer: 1 << 20, event: 1 << 20}
 
-// late are bounds for a server that a test does not want to be too slow.
+// late are bounds so long that a server in a test does not reach them.
 var late = bounds{request: time.Minute, silence: time.Minute, trouble: time.Minute, answer: 1 << 20, event: 1 << 20}
 
 func (f *fakeServer) client() *server {

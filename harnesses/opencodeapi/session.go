@@ -194,9 +194,10 @@ func (s *Session) converse(srv *server) error {
 	return nil
 }
 
-// resync asks the server for its present state. A new stream of events needs this, because it does not
-// contain the earlier events. If an event has changed the facts meanwhile, the server's answers may be older
-// than the event. So resync asks again. It also does so if the session has changed to another conversation.
+// resync asks the server for its present state. This is necessary for each new stream of events, because the
+// stream does not contain the earlier events. If an event has changed the facts meanwhile, the server's
+// answers may be older than the event, so resync asks again. It also asks again if the session has changed to
+// another conversation.
 func (s *Session) resync(srv *server) error {
 	for {
 		s.mu.Lock()

@@ -116,10 +116,11 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
 }
 
-// awaitTurn waits until the server begins the turn of the prompt with the receipt r, and reports whether it did.
-// `before` are the facts before the prompt was sent. The stream of events can break, and the turn can begin and end
-// before the next stream. So after each new stream, awaitTurn looks for a reply. If there is one, the turn is over,
-// and awaitTurn sets r.Cursor to a number before the present reading.
+// awaitTurn waits until the server begins the turn of the prompt with the receipt r, and reports whether it
+// did. `before` are the facts before the prompt was sent. The stream of events can break, and the turn can
+// begin and end before the next stream. So after each new stream, awaitTurn looks for a reply to the prompt.
+// If there is a reply, the turn is over. awaitTurn then sets r.Cursor to 0, so that the present reading
+// counts as later than the prompt.
 func (s *Session) awaitTurn(ctx context.Context, srv *server, r *coleo.Receipt, before facts) bool {
 	begun := func(f facts) bool { return f.busied > before.busied || f.failures > before.failures }
 	for end := time.Now().Add(startedTimeout); ; {

@@ -13,7 +13,8 @@ import (
 	"coleo.dev/record"
 )
 
-// The server takes an order and begins to work, but the connection breaks before the server has answered.
+// The server takes an order and begins to work, but the connection breaks before the server has answered. The
+// order must count as arrived.
 func TestAnOrderWhoseAnswerIsLostHasArrived(t *testing.T) {
 	t.Parallel()
 	for path, send := range map[string]func(s *Session) (coleo.Receipt, error){
@@ -85,7 +86,8 @@ func TestAPromptThatReachesNoServerIsNotLost(t *testing.T) {
 	}
 }
 
-// Coleo waits after a failed turn before it sends a prompt. Meanwhile, a person begins a turn in OpenCode's window.
+// Coleo waits after a failed turn before it sends a prompt. If a person begins a turn in OpenCode's window
+// meanwhile, Coleo must refuse the prompt.
 func TestAPromptAfterAFailedTurnRespectsATurnThatBeginsMeanwhile(t *testing.T) {
 	t.Parallel()
 	h, err := New(nil, record.NewWatcher())
@@ -111,8 +113,9 @@ func TestAPromptAfterAFailedTurnRespectsATurnThatBeginsMeanwhile(t *testing.T) {
 	})
 }
 
-// A person sends a prompt to another conversation in OpenCode's window. While the session asks the server about that
-// conversation, Coleo sends a prompt to its own conversation. The answer must not come from the other one.
+// A person sends a prompt to another conversation in OpenCode's window. While the session asks the server
+// about that conversation, Coleo sends a prompt to its own conversation. The answer must come from Coleo's
+// conversation.
 func TestTheConversationStaysTheSameWhileAPromptIsSent(t *testing.T) {
 	t.Parallel()
 	f := newFakeServer(t)

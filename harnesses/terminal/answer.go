@@ -78,8 +78,8 @@ func (s *session) printedAnswer(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel. If the harness has no Hooks.Answer, this is
-// the transcript that the Spec describes. The text is empty if the Spec does not describe one either.
+// ownAnswer reads the reply from the agent CLI's own channel. If the harness has no Hooks.Answer, that
+// channel is the transcript that the Spec describes. The text is empty if the agent CLI has no such channel.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:

@@ -107,7 +107,8 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*journal.SegmentSize+recorded/2)
-	for at := journal.SegmentSize; at < len(data); at += journal.SegmentSize { // each begins within a sequence
+	// each segment begins within an escape sequence
+	for at := journal.SegmentSize; at < len(data); at += journal.SegmentSize {
 		copy(data[at-5:], "\x1b[38;5;123m")
 	}
 	st, s := setStage(t, cols, rows, 1)

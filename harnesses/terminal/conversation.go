@@ -16,7 +16,8 @@ const (
 	// half a second to record a prompt.
 	firstSearch = time.Second
 	// lastSearch is the longest pause between two searches for a prompt. Each pause is twice as long as the
-	// pause before it. Otherwise the search for a prompt that is in no record would cost too much.
+	// pause before it, because the search for a prompt that is in no record would cost too much with short
+	// pauses.
 	lastSearch = 32 * time.Second
 )
 
@@ -54,9 +55,10 @@ func (t *takenConversations) addSender(s *session) {
 	t.senders[s] = true
 }
 
-// isContested reports whether a conversation in the work folder of the session `s` can belong to another session. The
-// function isSent reports whether the conversation contains a prompt. The other session has sent such a prompt too, and
-// its own conversation is not known yet.
+// isContested reports whether a conversation in the work folder of the session `s` can belong to another
+// session. That is so if Coleo has typed a prompt of this conversation into the other session, and the other
+// session's own conversation is not known yet. The function isSent reports whether the conversation contains
+// a prompt.
 func (t *takenConversations) isContested(s *session, isSent func(submission) bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +125,7 @@ func (s *session) findConversation() {
 }
 
 // hookLines returns the reports of the hook since the last call. It also looks for the newest report that
-// names a conversation. If this is not the conversation of the session, the session changes to it.
+// names a conversation. If the session follows another conversation, it changes to the named one.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {
@@ -167,8 +169,9 @@ func (s *session) followPrompt(text string, sent time.Time) {
 	}
 }
 
-// followTo searches for conversations that contain the prompt `p`. If there is only one, the session
-// changes to it. followTo returns true if the session then follows a conversation that contains the prompt.
+// followTo searches for conversations that contain the prompt `p`. If only one conversation contains it, the
+// session changes to that conversation. followTo returns true if the session then follows a conversation that
+// contains the prompt.
 func (s *session) followTo(all record.Conversations, p record.Taken, now string) bool {
 	ids, err := all.WithPrompt(s.ctx, p)
 	if err != nil || len(ids) == 0 {

@@ -49,8 +49,8 @@ func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then st
 	return got.r, got.err
 }
 
-// On a low screen, the output after a prompt can push the echo of the prompt off the screen before
-// a picture shows the echo. The prompt must still count as arrived.
+// A prompt's echo is its text in the transcript. On a low screen, later output can push the echo off the
+// screen before a picture shows it. The prompt must still count as arrived.
 func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)

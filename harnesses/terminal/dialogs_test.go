@@ -92,7 +92,7 @@ func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 // typistIsFree reports whether nobody is typing into a session.
 func typistIsFree(s *session) bool { return s.typist.Reload(s.rules(), func() {}) == nil }
 
-// showing returns a check that the given appearance of a dialog is on the screen.
+// showing returns a check that passes while the screen shows the dialog with the given fingerprint.
 func showing(dialog coleo.Fingerprint) typing.Check {
 	return func(r *reading.Reader) error {
 		switch d := r.Verdict().Dialog; {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// These are the errors that real agent CLIs showed at last, after their scripted model or the network had
+// These are the errors that real agent CLIs showed in the end, when their scripted model or the network had
 // failed. docs/limits.md describes how each failure was caused.
 func TestTheWordsOfEachAgentCLINameItsLimit(t *testing.T) {
 	t.Parallel()

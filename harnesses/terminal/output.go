@@ -93,7 +93,7 @@ func (s *session) firstLook() time.Duration {
 	return 0
 }
 
-// isBehind reports whether the session is still reading output from before it was opened.
+// isBehind reports whether the session is still reading output from before the session was opened.
 func (s *session) isBehind(replay *past.Replay) bool {
 	r, unlock := s.live.lock()
 	defer unlock()

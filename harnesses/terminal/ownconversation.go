@@ -83,7 +83,7 @@ func (s *session) rememberPrompt(text string, at time.Time) {
 //   - It contains a prompt that Coleo has typed into this session, and into no other session that can have the
 //     conversation.
 //   - A person has typed into this session before the conversation was written.
-//   - The command line can contain a prompt, or it has copied a conversation.
+//   - The command line can contain a prompt, or the session began with a copy of a conversation.
 func (s *session) isMine(id string, written time.Time) bool {
 	if s.harness.shared.conversations.hasOther(s, id) {
 		return false

@@ -70,8 +70,9 @@ func turnsOf(s *session) (out []string) {
 	return out
 }
 
-// The user, or another arm, runs the same agent CLI in the same folder. An arm without a prompt must not follow that
-// conversation: it would report work, runs and answers that are not its own, and would be resumed with it.
+// The user, or another arm, runs the same agent CLI in the same folder. An arm without a prompt must not
+// follow the conversation of that agent CLI. Otherwise the arm would report the work, the runs and the
+// answers of that conversation, and would later resume it.
 func TestAConversationOfAnotherProgramInTheFolderIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	_, s, all, home := setFolderStage(t)
@@ -107,7 +108,8 @@ func TestAConversationThatAPersonBeginsInTheArmIsFollowed(t *testing.T) {
 	}
 }
 
-// A restarted host agent does not know what it has typed. It only knows the run that is open.
+// A restarted host agent does not know what it has typed. It only knows the run that is open. The prompt of
+// this run must be enough to find the arm's conversation.
 func TestTheConversationOfAnOpenRunIsFollowedAfterARestart(t *testing.T) {
 	t.Parallel()
 	_, s, all, home := setFolderStage(t)
@@ -120,8 +122,8 @@ func TestTheConversationOfAnOpenRunIsFollowedAfterARestart(t *testing.T) {
 	}
 }
 
-// Two arms run the same agent CLI in one folder, and both get the same first prompt. An arm must not take the
-// conversation of the other one, because it would report the answers of the other one.
+// Two arms run the same agent CLI in one folder, and both get the same first prompt. Neither arm may take the
+// conversation of the other arm, because it would then report the other arm's answers.
 func TestTwoArmsWithTheSamePromptDoNotSwapTheirConversations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

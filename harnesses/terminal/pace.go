@@ -110,8 +110,8 @@ func (f *Floods) leave(p *pace) {
 // when the flood ends.
 //
 // A holder of an old version may not know the command that sets the rate. Such a holder reads the program's
-// output as fast as it can. But it stops when the session is too far behind: by the number of bytes that
-// was given to Client.Lead.
+// output as fast as it can. But it stops when it is ahead of the session by the number of bytes that was
+// given to Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

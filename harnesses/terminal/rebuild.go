@@ -86,9 +86,9 @@ func (s *session) lastSnapshot() {
 	}
 }
 
-// takeLast takes the last snapshot. It returns a function that writes the snapshot, or nil if no
-// snapshot is needed. While the program has not drawn for a new size, takeLast takes none: a snapshot lacks the
-// screen from before the size. The next session then finds that screen in the journal.
+// takeLast takes the last snapshot. It returns a function that writes the snapshot, or nil if no snapshot is
+// needed. While the program has not drawn for a new size, takeLast takes no snapshot, because a snapshot
+// lacks the screen from before this size. The next session then rebuilds that screen from the journal.
 func (s *session) takeLast() (write func()) {
 	r, unlock := s.live.lock()
 	defer unlock()

@@ -74,9 +74,9 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// catchUpLimit is how long the session may take to read the record to its end. It does so before it reports
-// idle, an error or the end of the program. Reading takes milliseconds, unless the disk or the machine is
-// stuck.
+// catchUpLimit is how long the session may take to read the record to its end. The session does this before
+// it reports idle, an error or the end of the program. Reading takes milliseconds, unless the disk or the
+// machine is stuck.
 const catchUpLimit = time.Second
 
 // catchUp reads the record to its present end. It reports whether there are entries for the next

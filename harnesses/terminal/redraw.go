@@ -178,8 +178,8 @@ func (s *session) awaitDrawn(from int64) {
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}
-	// Ignore an error, for example of a full disk. Without this file, the redraw still works, and only a kill
-	// during the redraw would leave the new size.
+	// Ignore an error of KeepSize, for example because the disk is full. The redraw still works. Only if this
+	// process is killed during the redraw, the terminal keeps the new size.
 	_ = folder.KeepSize(now)
 	defer folder.DropSize()
 	from := s.end()

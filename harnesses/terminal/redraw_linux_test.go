@@ -205,7 +205,7 @@ func (d *drawer) print(s *session, text string) error {
 }
 
 // If a host agent is killed in the middle of a redraw, the terminal keeps the size that Coleo has set for the
-// redraw. The next session must restore the size before.
+// redraw. The next session must restore the size from before the redraw.
 func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -231,8 +231,9 @@ func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
 	}
 }
 
-// Somebody can attach, and so give the terminal another size, while a redraw waits for the program. The redraw
-// must then end, or nobody could type anymore. And the terminal must get the size of the person.
+// While a redraw waits for the program, a person can attach and give the terminal another size. The redraw
+// must then end, because nobody can type during a redraw. The terminal must get the size that the person
+// wants.
 func TestASizeDuringARedrawEndsTheRedraw(t *testing.T) {
 	t.Parallel()
 	may := filepath.Join(t.TempDir(), "may")

@@ -42,8 +42,8 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent adds replies from a snapshot that an earlier host agent took. It skips the replies to
-// queries up to the offset answeredUpTo, because the holder has received them.
+// addUnsent adds replies from a snapshot that an earlier host agent took. It skips the replies to queries up
+// to the offset answeredUpTo, because the holder has received those replies.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answeredUpTo int64) {
 	for _, r := range list {
 		if r.Offset > answeredUpTo {

@@ -90,7 +90,7 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return z.postponeLocked(size, typing, give)
 }
 
-// postponeBack is like postpone, for the last size of a redraw, which it returns.
+// postponeBack is like postpone, for the last size of a redraw. It also returns this size.
 func (z *sizes) postponeBack(give func()) (size past.Size, waits bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -195,8 +195,8 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 	return s.resize(size)
 }
 
-// resizeAfterTyping waits until nobody types, and then applies the pending size. During a redraw, nobody types,
-// and the redraw itself waits for the pending size.
+// resizeAfterTyping waits until nobody types, and then applies the pending size. During a redraw, it does not
+// wait: nobody types then, and the redraw ends only after the pending size was applied.
 func (s *session) resizeAfterTyping() {
 	if !s.sizes.isRedrawing() {
 		defer s.typist.Pause()()

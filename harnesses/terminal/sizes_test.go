@@ -54,8 +54,8 @@ func TestSizesArePostponed(t *testing.T) {
 	}
 }
 
-// A redraw waits until the next size would not have to wait, and nobody can type meanwhile. So a program that never
-// draws for its last size must not make this wait endless.
+// A redraw ends only when the next size would not have to wait, and nobody can type before it ends. So the
+// wait must end even if the program never draws for its last size.
 func TestASizeIsNotAwaitedForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

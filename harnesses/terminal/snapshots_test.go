@@ -284,8 +284,9 @@ func notes(s *session) string {
 	return strings.Join(out, "; ")
 }
 
-// A smaller terminal can hide a dialog, and the program may not draw for that size before the session is closed.
-// The next session must still know the screen from before the size, because the program has shown nothing else.
+// A smaller terminal can hide a dialog, and the session can be closed before the program has drawn for this
+// size. The next session must still know the screen from before this size, because the program has shown
+// nothing else.
 func TestASizeBeforeACloseHidesNoDialog(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, stageSpec+`[[dialog]]

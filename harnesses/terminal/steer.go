@@ -26,7 +26,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 // maybeSubmitted lists the errors after which the agent CLI may still have taken the prompt.
 var maybeSubmitted = []coleo.Code{coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout}
 
-// Respond answers one appearance of one dialog. It returns when the dialog has left the screen. See
+// Respond answers the dialog with the given fingerprint. It returns when this dialog has left the screen. See
 // typing.Typist.Respond for the errors.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	return s.typist.Respond(ctx, dialog, d)

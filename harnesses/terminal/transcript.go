@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// mostTranscript is the largest size in bytes of a file that Coleo reads if an agent CLI has written it.
-	// After weeks of one conversation, the file of the conversation has some hundred megabytes. The limit is
-	// needed because an agent CLI in a sandbox can make a file of any size that takes no space on the disk.
+	// mostTranscript is the largest size in bytes of an agent CLI's file that Coleo reads. After weeks of one
+	// conversation, the file of the conversation has some hundred megabytes. The limit is needed because an
+	// agent CLI in a sandbox can make a file of any size that takes no space on the disk.
 	mostTranscript = 4 << 30
 	// mostEntry is the largest size in bytes of a line that EachEntry reads. It is enough for some large
 	// images.

@@ -14,10 +14,10 @@ import (
 	"coleo.dev/pty"
 )
 
-// BenchmarkVersus compares three emulators on the same writes: Core, vt10x, and vt10x behind the filter. They
-// take turns, so that a busy machine slows all of them alike. It reports the ns/byte of each, and the time of
-// each vt10x divided by the time of Core. Above 1, Core is faster. Core does more in its time: history, wide
-// characters, replies.
+// BenchmarkVersus compares three emulators on the same writes: Core, vt10x, and vt10x behind the filter. The emulators
+// take turns, so that a busy machine slows all of them alike. The benchmark reports the ns/byte of each, and the time
+// of each vt10x divided by the time of Core. If this quotient is above 1, Core is faster, although Core does more:
+// history, wide characters, replies.
 func BenchmarkVersus(b *testing.B) {
 	for _, x := range []struct {
 		name   string

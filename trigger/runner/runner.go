@@ -284,9 +284,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It returns nil
-// if another goroutine has reserved the run, or if there is no slot. It also returns nil if too many arms of
-// the run's trigger are starting.
+// reserve reserves a run for the caller, and one of the atOnce slots for starts. It returns a function that frees the
+// slot. It returns nil if another goroutine has reserved the run, or if no slot is free. It also returns nil if too
+// many arms of the run's trigger are starting.
 func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 )
 
 // There is no host agent yet, and serve cannot store that the run waits for one, for example because the disk is full.
-// The next attempt must be a first attempt. The brain refuses a repeated one, because it has no row of the arm.
+// The next attempt must count as a first attempt. The brain would refuse a repeated attempt, because it has no row of
+// the arm.
 func TestARunThatWaitsIsNoRepetitionIfThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

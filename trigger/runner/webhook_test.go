@@ -113,7 +113,7 @@ func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
 	}
 }
 
-// The history of a webhook is bounded, and it is how the runner recognizes a repeated request. A
+// The history of a webhook is bounded. By this history, the runner recognizes a repeated request. A
 // flood of forged requests must not push a run out of the history too early. The run must stay as
 // long as a copy of its request would still be valid.
 func TestAFloodDoesNotMakeAnOldRequestNew(t *testing.T) {

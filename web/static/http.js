@@ -7,7 +7,7 @@ export async function call(method, path, body, signal) {
   const sent = body === undefined ? "" : JSON.stringify(body);
   let answer = await send(method, path, sent, signal);
   if (answer.status === 401) {
-    forgetNonce(); // a restarted server knows no earlier nonce; it has not carried out the request, so it can be sent again
+    forgetNonce(); // a restarted server does not know the nonce and has refused the request, so the page sends it again
     answer = await send(method, path, sent, signal);
   }
   const text = await answered(method, () => answer.text());

@@ -94,8 +94,9 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 }
 
 // finishOpening notes that the window with this id is open, or that it cannot be opened because of the given error. It
-// returns the error, or nil if the window is open. After an error, it first withdraws the order. If the program in the
-// window has taken the order, that program runs or is about to run.
+// returns the error, or nil if the window is open. After an error, finishOpening first withdraws the order. If the
+// program in the window has already taken the order, finishOpening waits for that program. Once the program runs, the
+// window counts as open.
 func (s *Shown) finishOpening(id string, r *Record, err error) error {
 	if err != nil && s.ctx.Err() == nil && !withdraw(s.dir) {
 		if late, wrong := s.awaitOpen(s.ctx, id); wrong == nil {
@@ -188,8 +189,8 @@ func (s *Shown) Resume() {
 	}
 }
 
-// Fail records that the window, which Begin has noted as about to open, cannot be opened. `why` is the reason
-// for users.
+// Fail records that the window cannot be opened. Begin has recorded before that the window is about to open. `why` is
+// the reason for users.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
 		s.changeState(coleo.WindowFailed, why)

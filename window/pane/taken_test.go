@@ -13,7 +13,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// record is what Run writes when it has taken an order. The process of the arm stands for Run.
+// record returns the record that Run writes when it has taken an order. In this record, the arm's
+// process is in the place of Run's own process.
 func (s *stage) record(id string) Record {
 	s.t.Helper()
 	arm, err := process.Identify(s.arm.Process.Pid)
@@ -23,8 +24,8 @@ func (s *stage) record(id string) Record {
 	return Record{ID: id, Terminal: asTerminal, Title: "coleo:one", Process: arm, Began: time.Now().UTC()}
 }
 
-// The caller gives up when the program in the window has just taken its order. The window is there, so it must not be
-// told as failed, and a second window must be refused.
+// The caller gives up when the program in the window has just taken its order. The window exists, so Coleo must not
+// report it as failed, and must refuse a second window.
 func TestAWindowWhoseOrderWasTakenIsOpen(t *testing.T) {
 	s := newStage(t)
 	script := "#!/bin/sh\necho $$ >" + s.path("terminal") + "\nmv " + s.path(orderFile) + " " + s.path("taken") +
@@ -63,7 +64,8 @@ func TestAWindowWhoseOrderWasTakenIsOpen(t *testing.T) {
 }
 
 // The next session looks for the window at the moment when the program in the window takes its order. The session must
-// not take the record of an earlier window for the newest one. A pipe in place of the record makes it wait there.
+// not take the record of an earlier window for the newest one. A pipe in place of the record makes the session wait
+// while it reads the record.
 func TestAWindowThatOpensDuringResumeIsFound(t *testing.T) {
 	s := newStage(t)
 	if err := writeOrder(s.dir, Order{ID: "new", Terminal: asTerminal, Title: "coleo:one"}); err != nil {

@@ -53,8 +53,8 @@ func TestAProgramAndItsChildrenHaveTheBound(t *testing.T) {
 	}
 }
 
-// Coleo bounds the memory of a git that it has started. Git can start a child before that. The child must have
-// the bound, too.
+// Coleo bounds the memory of a git that it has started. Git can start a child before Coleo has set the bound. The child
+// must have the bound, too.
 func TestAChildFromBeforeTheBoundHasItToo(t *testing.T) {
 	t.Parallel()
 	if !canBound() {

@@ -74,8 +74,8 @@ func (r *Repo) LooseKinds(ids []string) map[string]string {
 }
 
 // LooseCommit returns the id of the commit with the given name: HEAD, the full name of a branch, or an id. It reads
-// only loose files, that is, those in which git has not packed anything. If the commit or the branch has no file of
-// its own, LooseCommit returns "", and only git can find the commit.
+// only loose files: each contains one object or one ref, unlike a pack. If the commit or the branch has no file of its
+// own, LooseCommit returns "", and only git can find the commit.
 func (r *Repo) LooseCommit(name string) string {
 	if name == "HEAD" {
 		name = r.Head()

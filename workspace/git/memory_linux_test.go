@@ -12,14 +12,14 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// An arm can put a huge file without data into its work folder, because such a file takes no disk space. Git
-// would read it into memory or for hours, so Coleo must end git.
+// An arm can put a huge file without data into its work folder, because such a file takes no disk space. Git would read
+// such a file into memory, or would read for hours. So Coleo must end git.
 func TestAHugeFileInPlaceOfAListEndsGit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		file string
 		size int64
-		look time.Duration // when Coleo looks what git does
+		look time.Duration // how long git runs before Coleo looks which files git has open
 		want string
 	}{
 		"git reads it into memory": {"new/.gitignore", 6 << 30, time.Hour, "too much memory"},

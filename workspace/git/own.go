@@ -279,8 +279,8 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	return err
 }
 
-// withoutReflogs makes a second folder that git can use in place of the git folder. This one has no reflogs. Git
-// follows symbolic links when it writes a reflog, and an arm can make such a link at any moment. Coleo's own refs
+// withoutReflogs makes a second folder that git can use in place of the git folder. The second folder has no reflogs.
+// Git follows symbolic links when it writes a reflog, and an arm can make such a link at any moment. Coleo's own refs
 // need no reflogs.
 func (r *Repo) withoutReflogs() (string, error) {
 	own, err := os.MkdirTemp(r.standIn, "refs-")

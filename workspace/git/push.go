@@ -118,8 +118,8 @@ func readPush(out string) (flag byte, word string) {
 	return flag, word
 }
 
-// Values returns the values of a setting in the repository's own configuration, which an arm may have
-// written. A setting that is not harmless has no values.
+// Values returns the values of a setting in the repository's own configuration, which an arm may have written. It
+// returns no values for a setting that is not on the list of harmless settings.
 func (r *Repo) Values(key string) (values []string) {
 	for _, s := range r.settings {
 		if strings.EqualFold(s.key, key) {

@@ -28,7 +28,7 @@ type Repo struct {
 	standIn string // the folder that git uses in place of Common
 	main    string // the common folder of the user's repository, if this is a clone of that repository; otherwise ""
 
-	ignores string // the git folder whose list of ignored files holds in a clone; "" is the clone's own
+	ignores string // the git folder whose list of ignored files applies in a clone; "" means the clone's own
 
 	settings []setting // the harmless settings of the repository
 }

@@ -231,8 +231,8 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
 	case ctx.Err() != nil:
-		// This error is returned even if the exit code is 0. If one of git's filters was killed first, git has
-		// continued without the filter.
+		// Even the exit code 0 does not mean success here. If one of git's filters was killed first, git has continued
+		// without the filter.
 		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
 		if text := stderr.kept.String(); c.warn != nil && text != "" {

@@ -18,7 +18,7 @@ import (
 	"coleo.dev"
 )
 
-// maxConfig is the maximum size of a repository's configuration, in bytes. Coleo reads no larger one. The
+// maxConfig is the maximum size of a repository's configuration, in bytes. Coleo reads no larger configuration. The
 // configuration of a repository with 1,000 branches has about 100 kB.
 const maxConfig = 4 << 20
 
@@ -26,9 +26,9 @@ const maxConfig = 4 << 20
 // subsection is case-sensitive.
 type setting struct{ key, value string }
 
-// harmless matches the keys that git may read from a repository's own configuration. Each key determines how files
-// or refs are stored, or who commits. No key can name a program, or a file or an address that git would read
-// without being asked.
+// harmless matches the keys that git may read from a repository's own configuration. Each key determines how files or
+// refs are stored, or who commits. None of these keys can name a program, or a file or an address that git would read
+// by itself.
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
 	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,

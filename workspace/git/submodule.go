@@ -135,7 +135,7 @@ func (r *Repo) Activate(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostCopies is how often copyObjects tries to copy the objects. It fails if another git process repacks them
+// mostCopies is how often copyObjects tries to copy the objects. A try fails if another git process repacks the objects
 // meanwhile.
 const mostCopies = 5
 

@@ -4,8 +4,8 @@ import "testing"
 
 // This file says what tests leave out with -short, which `make test-short` sets.
 
-// shortPart says how many kills a test leaves out with -short: it carries out only one in shortPart. Otherwise the
-// kills would take most of the time of `make test-short`.
+// shortPart makes tests faster with -short: a test then carries out only one of shortPart kills. Otherwise the kills
+// would take most of the time of `make test-short`.
 const shortPart = 6
 
 // Repeats returns how often a test should repeat a kill that it normally repeats n times. With -short, the
@@ -17,8 +17,7 @@ func Repeats(n int) int {
 	return n
 }
 
-// shortCases says how much of a table of cases a test leaves out with -short: it carries out the costly part of only
-// one in shortCases cases.
+// shortCases makes tests faster with -short: a test then carries out the costly part of only one of shortCases cases.
 const shortCases = 3
 
 // Costly reports whether a test should also carry out the costly part of the case with the given number. With -short,

@@ -172,7 +172,7 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 }
 
 // TestASubmoduleInACheckoutIsNotDeleted: the arm replaces a submodule by a file or a link. Git would delete the folder
-// of the submodule with the person's work in it. A merge must refuse that. If the folder is empty, it must merge.
+// of the submodule with the person's work in it. So Coleo must refuse the merge, except if the folder is empty.
 func TestASubmoduleInACheckoutIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"file", "link"} {

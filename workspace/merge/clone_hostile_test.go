@@ -148,8 +148,8 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	}
 }
 
-// The arm can read every object of its clone, so no content of the person's other files may become an object.
-// While Coleo commits, the arm's program replaces files by links to such a file. With -short, there are fewer
+// The arm can read every object of its clone, so no file outside of the clone may become an object. While Coleo
+// commits, the arm's program replaces files of the clone by links to a file outside. With -short, there are fewer
 // commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()

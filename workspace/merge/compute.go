@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// compute makes the commits of a merge. No ref points to them yet. It returns the commit to which
-// the branch must move. If there are conflicts, it sets m.Conflicts instead.
+// compute makes the commits of a merge. No ref points to these commits yet. compute returns the
+// commit to which the branch must move. If there are conflicts, compute sets m.Conflicts instead.
 func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	list, err := j.commits(ctx, m, tip)
 	if err != nil {

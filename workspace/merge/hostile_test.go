@@ -166,7 +166,7 @@ func TestTheTrapsOfTheHostileArmWork(t *testing.T) {
 }
 
 // TestAnArmThatMovesItsGitFolderIsRefused: the .git of an arm's worktree leads into another
-// repository of the person. A merge must refuse that.
+// repository of the person. Coleo must refuse to merge this worktree.
 func TestAnArmThatMovesItsGitFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -110,7 +110,7 @@ func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 }
 
 // The arm has applied a stash, which conflicts with its last commit. No merge is in progress, but the file contains
-// both versions between marks of conflict. A commit of all files must refuse that, as git commit does.
+// both versions between marks of conflict. A commit of all files must refuse such a file, as git commit does.
 func TestAFileInConflictIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {

@@ -48,9 +48,8 @@ type lives struct {
 	several bool                     // in this life, the arm has worktrees of both repositories
 }
 
-// measured returns how many lives only measure the times of the steps. A life is one run through all steps.
-// Normally, one life with one repository and one life with two repositories are measured. With -short, each
-// life has two.
+// measured returns how many lives only measure the times of the steps. A life is one run through all steps. Normally
+// these are two lives: one with one repository, and one with two. With -short, it is one life with two repositories.
 func measured() int {
 	if testing.Short() {
 		return 1

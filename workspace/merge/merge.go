@@ -29,9 +29,9 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is the largest number of times that one merge is computed. It is computed again if somebody else
-	// has moved the branch in the meantime. Only a person's git moves the branch, because Coleo's own merges wait
-	// for each other.
+	// tries is the largest number of times that one merge is computed. Coleo computes a merge again if somebody else
+	// has moved the branch in the meantime. Only a person's git moves the branch, because Coleo's own merges wait for
+	// each other.
 	tries = 5
 	// mostCommits is the largest number of commits that a rebase replays, and that a result lists.
 	mostCommits = 1000

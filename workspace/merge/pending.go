@@ -43,8 +43,8 @@ func (p unfinishedMerge) readLog() []byte {
 	return log
 }
 
-// hasLeft reports whether the branch was at p.After since the record was written, and has moved on. That is so if the
-// person has taken the merge back.
+// hasLeft reports whether the branch has moved away from p.After since the record was written. The branch does so if
+// the person takes the merge back.
 func (p unfinishedMerge) hasLeft() bool {
 	log := p.readLog()
 	for line := range bytes.Lines(log[min(p.Log, len(log)):]) {
@@ -178,8 +178,8 @@ func (p unfinishedMerge) recover(ctx context.Context, trees workspace.Workspaces
 	return text, nil
 }
 
-// checkOwn refuses a merge that would delete something of the person's in the work folder. `ignored` contains the files
-// there that git ignores.
+// checkOwn refuses a merge that would delete files of the person in the work folder. `ignored` contains the files there
+// that git ignores.
 func (p unfinishedMerge) checkOwn(ctx context.Context, r *git.Repo, ignored []string) error {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// forUpdate makes an arm whose merge changes, adds and deletes files in the person's work folder. Some of
-// them have difficult names and types. It returns the arm's worktree and the folder.
+// forUpdate makes an arm whose merge changes, adds and deletes files in the person's work folder. Some of these files
+// have difficult names and types. forUpdate returns the arm's worktree and the person's folder.
 func (s *stage) forUpdate() (w workspace.Workspace, dir string) {
 	s.Helper()
 	dir = s.checkedOut()

@@ -89,9 +89,9 @@ func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces
 	return b.left, nil
 }
 
-// takeAttributes removes the files with attributes from a map and returns them. They must come first, because they
-// decide how git compares and writes the other files. The merge can have replaced a folder, with a file of attributes
-// in it, by a file. takeAttributes also takes that file.
+// takeAttributes removes the .gitattributes files from a map and returns them. Coleo must put them back first, because
+// they decide how git compares and writes the other files. The merge can have replaced a folder that contains
+// .gitattributes by a file. takeAttributes then also takes the new file.
 func takeAttributes(changed map[string]change) map[string]change {
 	taken := map[string]change{}
 	for name := range changed {
@@ -196,7 +196,7 @@ func (b *putBackRun) decideFiles() error {
 	return b.sortUnknown(unknown)
 }
 
-// addFile adds a file to those that are written or deleted.
+// addFile adds a file to the list of files to write, or to the list of files to delete.
 func (b *putBackRun) addFile(name string, c change) {
 	if c.before.id == "" {
 		b.delete = append(b.delete, name)
@@ -267,9 +267,9 @@ func (b *putBackRun) putIndex() error {
 	return leftLock(err, filepath.Join(b.r.Git, "index"))
 }
 
-// putFiles deletes and writes files. It deletes first, because a deleted file's name can be the name
-// of a folder in p.Before. It leaves out a file if a folder has the file's name, or if something
-// above the file is not a folder.
+// putFiles deletes and writes files. It deletes first, because a deleted file's name can be the name of a folder in
+// p.Before. It leaves out a file if a folder has the file's name, or if a part of the path above the file is not a
+// folder.
 func (b *putBackRun) putFiles() error {
 	for _, name := range b.delete {
 		if err := b.root.Remove(name); err != nil {
@@ -291,8 +291,8 @@ func (b *putBackRun) putFiles() error {
 	return err
 }
 
-// isBlocked reports whether a folder has the name of the file, or whether something above the file is
-// not a folder. Git would delete them to write the file.
+// isBlocked reports whether a folder has the name of the file, or whether a part of the path above the file is not a
+// folder. Git would delete what is there to write the file.
 func (b *putBackRun) isBlocked(name string) bool {
 	if info, err := b.root.Lstat(name); err == nil && info.IsDir() {
 		return true

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// TestARebaseOfACommitWithoutAnAuthorSaysSo: other programs than git can make a commit whose author has no name, or one
-// such as "." that git refuses. The error must not say that the user has no name.
+// TestARebaseOfACommitWithoutAnAuthorSaysSo: other programs than git can make a commit whose author has no name, or a
+// name such as "." that git refuses. The error must not say that the user has no name.
 func TestARebaseOfACommitWithoutAnAuthorSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, author := range []string{"", "."} {

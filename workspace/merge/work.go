@@ -94,7 +94,7 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
 		return err // if `same`, only the arm's index differs, and there is nothing to commit
 	}
-	// The work in a clone was committed before it was fetched, so these changes are newer than that.
+	// The arm's work was committed in the clone and then fetched. So these changes are newer than that commit.
 	if j.arm.Clone && !j.within && !j.request.DryRun {
 		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was "+
 			"merged; try again when the arm is idle", j.arm.Name)
@@ -105,8 +105,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 }
 
 // stage adds the present versions of the named files to an index. `env` contains the variable that selects the index.
-// stage refuses a changed file that is in conflict, such as after `git stash pop`. It may contain git's marks of the
-// conflict, and git commit refuses it too.
+// stage refuses a changed file that is in conflict, such as after `git stash pop`. Such a file may contain git's marks
+// of the conflict, and git commit refuses such a file too.
 func (j *job) stage(ctx context.Context, env, names []string, conflicts map[string]bool) error {
 	differing, err := j.changedFrom(ctx, env, names)
 	if err != nil {

@@ -92,7 +92,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if base == "" && p.before.Number != 0 {
 		base = p.before.Base
 	}
-	// If an earlier call made no pull request, its base does not count.
+	// The base of an earlier call counts only if that call made a pull request.
 	if base == "" {
 		base = p.arm.Onto
 	}

@@ -226,8 +226,7 @@ func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	t.Logf("killed at each of %d calls of gh, twice, and at %d of %d calls of git", calls, len(chosen), gits)
 }
 
-// TestNoBranchOfOthersIsPushed: an arm can check out any branch. A push must not change a branch that is not the
-// arm's.
+// TestNoBranchOfOthersIsPushed: an arm can check out any branch. A push may change only the arm's own branch.
 func TestNoBranchOfOthersIsPushed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")

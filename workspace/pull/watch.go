@@ -107,7 +107,8 @@ type follower struct {
 
 	commit string    // the newest commit at the last check
 	since  time.Time // when the watch first saw `commit`
-	// When the watch first saw an item that the arm has not received; zero if there is no such item.
+	// firstUnsent is when the watch first saw an item that the arm has not received. It is zero if there is no such
+	// item.
 	firstUnsent time.Time
 }
 

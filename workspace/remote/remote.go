@@ -63,9 +63,9 @@ func (p Place) Owner() string {
 	return owner
 }
 
-// Of returns the name and the URL of the remote that belongs to a branch. It is the remote in the branch's
-// configuration. Without one, it is origin, and without origin the only remote. `branch` may be "". Of
-// returns EConflict if there is no such remote, or if it has several URLs.
+// Of returns the name and the URL of the remote that belongs to a branch. This is the remote in the branch's
+// configuration, or else the remote origin, or else the only remote. `branch` may be "". Of returns EConflict if there
+// is no such remote, or if it has several URLs.
 func Of(r *git.Repo, branch string) (name, address string, err error) {
 	all := r.Remotes()
 	names := append(r.Values("branch."+branch+".remote"), "origin")

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// MarkOf returns the text that marks the processes of an arm's script. It is in their environment. By this text,
-// Coleo's commands recognize that they run inside an arm.
+// MarkOf returns a text that the environment of each process of an arm's script contains. By this text, Sweep finds
+// these processes, and Coleo's commands recognize that they run inside an arm.
 func MarkOf(arm string) string { return "script-" + arm }
 
 // Sweep ends the processes of an arm's script that are left after a kill of the host agent. It

@@ -44,8 +44,8 @@ type bulk struct {
 	together bool
 }
 
-// target is an arm that a verb works on. A filter chooses arms by what they are, and their names can change before
-// the verb reaches them. So id then is the arm's id. Without a filter, both fields contain what the user has written.
+// target is an arm that a verb works on. If a filter has chosen the arm, `id` is the arm's id, because the arm's name
+// can change before the verb reaches the arm. Without a filter, both fields contain what the user has written.
 type target struct{ id, name string }
 
 // lasting returns the arm with the given name as a target with its id. The id stays the same if the arm is renamed,

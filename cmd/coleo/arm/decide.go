@@ -204,9 +204,9 @@ func asksNothing(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
 }
 
-// decide answers the dialog with the given fingerprint, or the question with the given id. If the given text is
-// empty, it answers what the arm asks when decide is called. The answer never reaches anything else. If the dialog
-// has closed, decide returns EStale.
+// decide answers the dialog with the given fingerprint, or the question with the given id. If the given text is empty,
+// it answers what the arm asks when decide is called. The answer never reaches another dialog or another question. If
+// the dialog has closed, decide returns EStale.
 func decide(c *cobra.Command, client *apiclient.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestAModelWritesNoLineOfColeo(t *testing.T) {
 	}
 }
 
-// arm status shows one line of a question. It must say so if the question goes on.
+// arm status shows one line of a question. If the question has more lines, arm status must say so.
 func TestAQuestionThatGoesOnSaysSo(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/api/apiclient"
 )
 
-// If a limit or a budget stopped a turn, the error about the turn must name it.
+// If a limit or a budget stopped a turn, the error about the turn must name that limit or budget.
 func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 	t.Parallel()
 	limit := &coleo.Limit{Kind: coleo.LimitRate, Text: "try again at 5 pm"}

@@ -16,12 +16,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// renaming is a serve whose arm "fix" is renamed as soon as somebody has looked it up. Another arm, which asks
-// something, then has the name.
+// renaming is a fake serve. As soon as somebody has looked up its arm "fix", this arm loses its name. Another arm,
+// which asks something, then has the name "fix".
 type renaming struct {
 	*apiclient.Client
 	waited  chan struct{} // closed when somebody waits for the first arm
-	touched chan string   // the ids and names that got an order
+	touched chan string   // the ids and names of the arms that got an order
 }
 
 func newRenaming(t *testing.T) renaming {
@@ -118,8 +118,8 @@ func TestAnOrderReachesTheChosenArmAlone(t *testing.T) {
 	}
 }
 
-// A person approves what the arm asks. If another arm gets the name, or the arm asks something else, that is not
-// approved.
+// A person approves what an arm asks. If another arm gets this arm's name meanwhile, Coleo must not approve what the
+// other arm asks.
 func TestAnApprovalIsForTheQuestionOfTheNamedArm(t *testing.T) {
 	t.Parallel()
 	r := newRenaming(t)

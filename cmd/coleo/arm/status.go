@@ -95,8 +95,8 @@ type statusPage struct{ strings.Builder }
 // nameWidth is the width of the names in a statusPage, in cells.
 const nameWidth = 16
 
-// line adds a line, and indents the other lines of the value. It shows "?" in place of invisible characters, because
-// a person decides about what the arm asks.
+// line adds a line, and indents the other lines of the value. It shows "?" in place of invisible characters, because a
+// person reads this text before approving what the arm asks.
 func (p *statusPage) line(name string, value any) {
 	p.painted(name, show.Indented(fmt.Sprint(value), nameWidth+1))
 }

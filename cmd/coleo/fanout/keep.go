@@ -38,7 +38,7 @@ type armRemoval struct {
 	left
 }
 
-// left says what a removal has dropped, kept and left. The JSON has its fields beside those of armRemoval.
+// left says what a removal has dropped, kept and left. The JSON contains its fields beside the fields of armRemoval.
 type left = wire.Removed
 
 // result says in words what the removal has done.
@@ -108,8 +108,8 @@ type othersRemoval struct {
 }
 
 // choose selects the arms to remove: all arms except the kept arm, its subarms, and the arms before and after it in
-// hand-overs. The arm before it may own the worktree in which it works. choose puts arms without their own worktree
-// first, because such an arm may work in another arm's worktree.
+// hand-overs. The arm before the kept arm may own the worktree in which the kept arm works. choose puts arms without
+// their own worktree first, because such an arm may work in another arm's worktree.
 func (k *othersRemoval) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {

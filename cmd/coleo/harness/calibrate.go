@@ -158,7 +158,7 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings: the new ones and those from earlier.
+// cases reads all recordings: the new recordings and the earlier recordings.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err

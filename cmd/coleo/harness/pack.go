@@ -21,7 +21,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// This file contains the verbs that list, check, add and remove packs.
+// This file contains the verbs that list, check, add and remove packs. A pack is a signed file with
+// newer rules for a harness.
 
 func newPackCommand() *cobra.Command {
 	c := verb.Group("pack", "Bring newer reading rules for a harness, without a new Coleo")

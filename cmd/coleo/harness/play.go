@@ -26,9 +26,9 @@ const playedSizes = "120x40,80x24,200x50"
 // the server has sent, and Coleo reports idle even later.
 const playedSlack = 2.5
 
-// play plays sessions of an agent CLI, and writes their recordings and labels to a folder. brokenOff contains
-// the names of the sessions that could not be played to the end. If this process is not in a network namespace,
-// play runs the same command line again in one. That process then does all the work, and `done` is true.
+// play plays sessions of an agent CLI, and writes their recordings and labels to a folder. brokenOff contains the names
+// of the sessions that could not be played to the end. If this process is not in a network namespace, play runs the
+// same command line again, in a new network namespace. The new process then does all the work, and `done` is true.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {

@@ -37,8 +37,8 @@ func ranBefore(ctx context.Context, client *apiclient.Client, a coleo.Arm) (bool
 	}
 }
 
-// stillWaits reports whether an arm waits for a recovery after the event e. waitedBefore says whether the arm
-// waited for one before e.
+// stillWaits reports whether an arm waits for a recovery after the event e. waitedBefore says whether the arm waited
+// for a recovery before e.
 func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	var reading coleo.Reading
 	if e.Kind == coleo.EventState {

@@ -172,7 +172,7 @@ func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 // noMoreEvents reports whether the followed run has ended, and all its events have arrived. It is called when all
 // events so far have arrived. The end of the run may not be among them: it may be older than --from, serve may have
 // deleted it, or the arm was removed before the run ended. Serve stores the end of a run together with the last event
-// of the run. So if the run had ended at the call before, its last event has arrived.
+// of the run. So if the run had already ended at the previous call of noMoreEvents, its last event has arrived now.
 func (p *printer) noMoreEvents(ctx context.Context) bool {
 	had := p.ended
 	if !had {

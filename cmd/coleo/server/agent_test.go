@@ -9,8 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// A host agent has got an id by --id. 'coleo up' starts it again without --id. It must have the same id, even if the
-// folder of an arm still names an earlier one. Otherwise serve would look for its stopped arms at the other id.
+// A host agent was given an id by --id. Later 'coleo up' starts it without --id. The host agent must keep its id, even
+// if the folder of an arm still names an earlier id. Otherwise serve would not find the host agent's stopped arms.
 func TestAHostAgentKeepsTheIDThatItWasGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -45,8 +45,8 @@ type localRun struct {
 	err   error         // why the run ended; nil if serve ended it; valid after `ended` is closed
 }
 
-// start starts host local, the part of serve that drives arms without a host agent. If it already runs, start
-// only waits until it has attached to its arms and can execute orders. If the run or ctx ends before that,
+// start starts host local, the part of serve that drives arms without a host agent. If host local already runs, start
+// only waits until host local has attached to its arms and can execute orders. If the run or ctx ends before that,
 // start returns an error.
 func (l *localHost) start(ctx context.Context) error {
 	if l.life.Err() != nil {
@@ -132,8 +132,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns the configuration that is the same for the host agent and for host local. Host local
-// is the part of serve that drives arms without a host agent. It does not set the registry.
+// hostConfig returns the configuration that is the same for the host agent and for host local, the part of serve that
+// drives arms without a host agent. hostConfig does not set the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

@@ -367,8 +367,8 @@ type restoreOutput struct {
 }
 
 // findKept returns the kept worktree that the user has named. `name` is one of two things:
-//   - the name of an arm: k is the worktree that was kept last for it or, if the arm had several repositories,
-//     the worktree of the first repository
+//   - the name of an arm: k is the arm's newest kept worktree or, if the arm had several repositories, the newest one
+//     of the first repository
 //   - a git ref: k is the worktree that was kept under this ref
 //
 // `others` contains the worktrees that were kept at the same time as k and are not restored yet.

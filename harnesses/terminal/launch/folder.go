@@ -12,13 +12,14 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// foldersFile is the name of a file in the arm's folder, which no sandbox shows. It contains the work folders of
-// the arm's sandboxed starts: the path without symbolic links, by the path that the configuration names.
+// foldersFile is the name of a file in the arm's folder. No sandbox shows this file. For the work folder of
+// each sandboxed start, the file maps the path in the configuration to the path without symbolic links.
 const foldersFile = "sandbox-folders.json"
 
-// checkSameFolder checks that the path of a work folder leads where it led at the arm's first sandboxed start. A
-// sandboxed agent CLI can write in its work folder, so it can put a link in place of another arm's folder below it.
-// startDir is the folder of this start, and `real` is the path of the work folder without links.
+// checkSameFolder checks that the path of a work folder still leads to the folder of the arm's first
+// sandboxed start. A sandboxed agent CLI can write in its work folder. If the work folder of another arm is
+// inside this folder, the agent CLI can replace the inner folder by a link. startDir is the folder of this
+// start, and `real` is the path of the work folder without links.
 func checkSameFolder(startDir, named, real string) error {
 	path := filepath.Join(filepath.Dir(startDir), foldersFile)
 	known := map[string]string{}

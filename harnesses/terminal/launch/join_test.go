@@ -47,7 +47,8 @@ func TestAnOptionThatCountsOnceHoldsWhatAllHadGiven(t *testing.T) {
 	}
 }
 
-// The file of settings can be in the work folder. A program in a sandbox can replace it by a pipe.
+// The file of settings can be in the work folder. A program in a sandbox can replace it by a pipe. The start
+// must not wait for that pipe.
 func TestAStartWaitsForNoSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -226,7 +226,7 @@ func TestASubarmHasTheFolderOfItsParent(t *testing.T) {
 	t.Parallel()
 	b := newBoxed(t)
 	sub := filepath.Join(b.c.Workdir, "sub")
-	if err := os.Symlink(b.home, sub); err != nil { // the parent may have replaced the folder by a link
+	if err := os.Symlink(b.home, sub); err != nil { // the parent arm may have replaced the folder by a link
 		t.Fatal(err)
 	}
 	b.c.Sandbox.Folder, b.c.Workdir = b.c.Workdir, sub
@@ -243,8 +243,8 @@ func TestASubarmHasTheFolderOfItsParent(t *testing.T) {
 	}
 }
 
-// One sandboxed arm works in a folder, and another one in a folder below it. The first can put a link in place of the
-// lower folder. The next start of the second arm must not show it what the link leads to.
+// One sandboxed arm works in a folder, and another one in a folder below it. The first arm can put a link in
+// place of the lower folder. The next start of the second arm must not show the link's target in the sandbox.
 func TestASandboxDoesNotFollowAWorkFolderThatAnotherSandboxHasReplaced(t *testing.T) {
 	t.Parallel()
 	b := newBoxed(t)

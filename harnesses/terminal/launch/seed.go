@@ -35,8 +35,9 @@ func seedHome(facts launchFacts, files map[string]string) error {
 	return nil
 }
 
-// seed writes a file into a hermetic HOME. It does not change an existing file, because the agent CLI
-// may have written to it. A kill leaves no file with a part of the content. seed reports whether the file existed.
+// seed writes a file into a hermetic HOME. It does not change an existing file, because the agent CLI may
+// have written to it. If this process is killed, either the whole file exists or no file. seed reports
+// whether the file existed.
 func seed(path, content string) (existed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("seed HOME: %w", err)

@@ -96,14 +96,16 @@ func replaceIf(path string, was, content []byte, mode fs.FileMode) (replaced boo
 	return replaced, err
 }
 
-// mostEdits is how often editJSON tries to change a file. An agent CLI writes its file only a few times a second.
+// mostEdits is the largest number of times that editJSON tries to change a file. An agent CLI writes its file
+// only a few times a second.
 const mostEdits = 20
 
 // mostEdited is the size in bytes of the largest file that editJSON changes. Claude Code's own file has some megabytes
 // after long use. An agent CLI in a sandbox can give the file any size without writing data.
 const mostEdited = 64 << 20
 
-// readJSON returns the content and the mode of a file with a JSON object. A missing file has an empty object.
+// readJSON returns the content and the mode of a file with a JSON object. If the file is missing, the content
+// is an empty object.
 func readJSON(path string) ([]byte, fs.FileMode, error) {
 	raw, mode, err := readRegular(path, mostEdited)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -74,7 +74,8 @@ func TestTrustLeavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// An agent CLI in a sandbox can write its own file. It can give the file any size without writing data.
+// An agent CLI in a sandbox can make its own settings file as large as it likes, without writing data. Coleo
+// must not read such a file.
 func TestTrustReadsNoHugeFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file.json")
@@ -108,7 +109,8 @@ func TestTrustKeepsALink(t *testing.T) {
 	}
 }
 
-// Several arms can start at the same time, for example by fan-out. Each trusts its own folder in the same file.
+// Several arms can start at the same time, for example by fan-out. Each start marks its own folder as trusted
+// in the same file. No mark may get lost.
 func TestTrustOfSeveralArmsIsKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file.json")
@@ -138,7 +140,8 @@ func TestTrustOfSeveralArmsIsKept(t *testing.T) {
 	}
 }
 
-// The agent CLI itself, or another process of Coleo, can replace the file after Coleo has read it.
+// The agent CLI itself, or another process of Coleo, can replace the file after Coleo has read it. The new
+// content must not get lost.
 func TestTrustKeepsWhatTheAgentCLIHasWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file.json")

@@ -191,9 +191,9 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// picturesWithin returns the pictures that were on the screen within a span, including one that
-// appeared before it. It skips short pictures (see isShort), except the last picture of the
-// recording. If all pictures within the span are short, it returns only the last of them.
+// picturesWithin returns the pictures that were on the screen within a span, including the one that was there
+// when the span began. It skips short pictures (see isShort), except the last picture of the recording. If
+// all pictures within the span are short, it returns only the last of them.
 func (t *caseReading) picturesWithin(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {

@@ -20,9 +20,9 @@ var (
 	proposed = flag.String("proposals", "", "folder for the proposed and the broken descriptions")
 )
 
-// A pair is an older and a newer version of one agent CLI. mostDrawn limits the breaks of one pair that the
-// suite judges. mostTries limits the random breaks that the test tries for one pair. It is much larger,
-// because most breaks change no reading.
+// A pair is an older and a newer version of one agent CLI. A break is a mistake that the test puts into a
+// description. mostDrawn limits the breaks of one pair that the suite judges. mostTries limits the random
+// breaks that the test tries for one pair. mostTries is much larger, because most breaks change no reading.
 const (
 	mostDrawn = 6
 	mostTries = 120

@@ -14,9 +14,8 @@ const (
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// mostMissed limits how often a guard, which is a second condition of a rule of idle, may fail. It may
-	// fail on one in mostMissed pictures with text in the composer, because the label of such a picture can
-	// be late.
+	// A guard is a second condition of a rule of idle. It may fail to hold on one in mostMissed pictures with
+	// text in the composer, because the label of such a picture can be late.
 	mostMissed = 20
 )
 

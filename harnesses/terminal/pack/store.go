@@ -208,8 +208,9 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err := accept(p); err != nil {
 		return nil, err
 	}
-	// A pack is not used if the serial in its file is higher than its own. So the earlier pack stays in use until the new
-	// one has replaced it. Only the first pack of a harness needs its serial before.
+	// Coleo uses no pack whose serial is lower than the stored serial. So the earlier pack must be replaced
+	// before the new serial is stored. Coleo also uses no pack if no serial is stored. So the serial of a
+	// harness's first pack must be stored before the pack.
 	if m.serial == 0 {
 		if err := s.writeMark(p); err != nil {
 			return nil, err
@@ -249,7 +250,8 @@ func (s Store) Remove(harness string) error {
 	if !harnessName.MatchString(harness) {
 		return coleo.Errorf(coleo.EInvalid, "%.80q is not the name of a harness", harness)
 	}
-	// An unreadable serial stays as it is: with it, no pack is added.
+	// If the serial is unreadable, remove the pack nevertheless: no pack is added while the serial is
+	// unreadable.
 	if m, err := s.noteInstalled(harness, time.Now()); err != nil && m.serial > 0 {
 		return err
 	}

@@ -51,9 +51,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping is like ScreenAt, but looks for the first key that was typed at the given
-// moment or later. It leaves out the output after that key. The terminal can include the immediate
-// echo of that key.
+// ScreenBeforeTyping is like ScreenAt, but leaves out all output after the first key that was typed at the
+// given moment or later. It is needed because the stored times of output are less precise than the times of
+// keys. The terminal can include the immediate echo of that key.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is how much new output there must be before a session that is being closed takes another
-// snapshot. The emulator reads about 200 MB/s. So the next host agent needs only 1 or 2 ms to read less
-// output than lastBytes again. To save so little time is not worth a write to the disk.
+// lastBytes is the smallest amount of new output for which a session that is being closed takes another
+// snapshot. The emulator reads about 200 MB/s, so the next host agent reads a smaller amount again in 1 or 2
+// ms. To save so little time is not worth a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for

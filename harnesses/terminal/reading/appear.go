@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some agent CLIs
-	// draw the box of a dialog first, and its subject, such as a command, a moment later. Coleo does not wait
-	// before it reports that a dialog is open.
+	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Until then,
+	// Coleo reports only that a dialog is open. Some agent CLIs draw the box of a dialog first, and its
+	// subject, such as a command, a moment later.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle replaces dialogSettle for a dialog that comes back. A dialog comes back if it is
-	// on the screen again within returnWithin after an answer or after another dialog. Such a dialog
-	// often stays only for a moment, because the agent CLI's own server has not received the answer
-	// yet. On a loaded machine, OpenCode 1.18.33 showed one for 200 ms.
+	// returnSettle replaces dialogSettle for a dialog that comes back. A dialog comes back if it is on the
+	// screen again within returnWithin after an answer or after another dialog. Such a dialog often stays
+	// only for a moment, because the agent CLI's own server has not received the answer yet. On a loaded
+	// machine, OpenCode 1.18.33 showed such a dialog for 200 ms.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle replaces dialogSettle while the rule that recognizes a dialog finds that its subject is not
-	// drawn yet. In OpenCode 1.18.33, the subject is a command, which appears 22 ms after the box of the
-	// dialog. On a machine with a load of ten, it appears 200 ms after the box.
+	// draftSettle replaces dialogSettle while the rule of a dialog finds that the dialog's subject is not
+	// drawn yet. For example, OpenCode 1.18.33 draws the command 22 ms after the box of the dialog. On a
+	// machine with a load of ten, it draws the command 200 ms after the box.
 	draftSettle = 3 * time.Second
 	// emptySettle replaces draftSettle for a dialog without a title and without options, about which nobody
 	// could decide. For example, Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
@@ -41,10 +41,10 @@ const (
 	partialSettle = time.Second
 )
 
-// appearances counts how often dialogs appear on the screen. One appearance lasts from the first picture of
-// a dialog until the dialog has left the screen. Each fingerprint contains `epoch`, which is different in
-// each session object: after a restart, nothing proves that a dialog on the screen is still the same
-// appearance.
+// appearances counts how often dialogs appear on the screen. One appearance lasts from the first picture of a
+// dialog until the dialog has left the screen. Each fingerprint contains `epoch`, a random text of this
+// session object. After a restart, nothing proves that a dialog is still the same, so it gets a new
+// fingerprint.
 //
 // A picture that no rule recognizes may be half drawn, so it usually does not end an appearance. But if
 // keys were typed that may have answered the dialog, such a picture ends the appearance. The next dialog is
@@ -58,8 +58,8 @@ type appearances struct {
 	kind      coleo.DialogKind // kind of the last dialog
 	since     time.Time        // start of this appearance
 	keysTyped bool             // keys that may have answered the dialog were typed
-	// hiddenSinceKeys is true if keys were typed that may have answered the dialog, and at least one later
-	// picture was one that no rule recognizes.
+	// hiddenSinceKeys is true if keys were typed that may have answered the dialog, and no rule recognized at
+	// least one later picture.
 	hiddenSinceKeys bool
 	doubtful        bool // a dialog with the same text was hidden after keys that may have answered it
 
@@ -67,7 +67,7 @@ type appearances struct {
 	answeredAt time.Time // when that dialog disappeared
 
 	list           optionList // the options of this appearance
-	words          string     // the identity of this appearance without blanks; "" if part of it is cut off
+	words          string     // the text of this appearance, as wordsOf returns it
 	page           int        // the number of this question among several; 0 if unknown
 	size           [2]int     // columns and rows of the last picture with a dialog
 	before         *earlier   // the appearance before the last change of the terminal's size, or nil
@@ -160,13 +160,12 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 // the dialog only after the text has stayed the same for long enough.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settleLeft(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen may be an old dialog that was already answered,
-// and that the agent CLI has drawn again. It is true if an earlier dialog had the same text and may have
-// been answered.
+// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that the agent CLI has
+// drawn again. A dialog is doubtful if an earlier dialog with the same text may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
-// RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
-// answered and the screen still shows a dialog with the same text.
+// RenewDialog makes the dialog on the screen count as a new dialog. Callers use it if the screen still shows
+// a dialog with the same text after the answer.
 func (r *Reader) RenewDialog() {
 	r.dialogs.endDialog(time.Time{})
 	r.dialogs.hiddenQuestion = nil
@@ -187,7 +186,8 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 // KeysRefused undoes the recording by NoteKeys.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
-// onlyMoves reports whether a key is an arrow key, which only moves the mark of a list to another option.
+// onlyMoves reports whether a key is an arrow key. Such a key only moves the mark of a list, such as "❯", to
+// another option.
 func onlyMoves(key []byte) bool {
 	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {
 		if k, _ := pty.Key(name); bytes.Equal(k, key) {

@@ -28,8 +28,8 @@ func claudeBench(t *testing.T) *bench {
 	return b
 }
 
-// permission shows a permission dialog of Claude Code 2.1.329 with the given rows as its subject. The row "edge" is
-// the dialog's upper edge. Without it, the dialog's beginning is out of sight.
+// permission shows a permission dialog of Claude Code 2.1.329 with the given rows as its subject. The row
+// "edge" is the dialog's upper edge. Without this row, the dialog's beginning is out of sight.
 func permission(rows ...string) string {
 	edge, dashed := strings.Repeat("─", 100), " "+strings.Repeat("╌", 98)
 	var all []string
@@ -52,8 +52,8 @@ func before(tool, input string) string {
 
 const prompted = `{"hook_event_name":"UserPromptSubmit","prompt":"do it","prompt_id":"p1","session_id":"s"}`
 
-// The model makes an earlier, harmless call whose text is the same as the dialog of another call. The policy must not
-// take the dialog for one about the harmless call.
+// The model makes a harmless call, and then another call whose dialog shows the text of the harmless call.
+// The policy must not match the dialog with the harmless call.
 func TestAHarmlessCallDoesNotStandInForTheCallOfTheDialog(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -93,8 +93,8 @@ func TestAHarmlessCallDoesNotStandInForTheCallOfTheDialog(t *testing.T) {
 	}
 }
 
-// A long command full of "<" must not get lost on its way from the hook program to the Reader. Otherwise the dialog
-// about it would count as about the harmless call, and the policy would approve it.
+// A long command full of "<" must not get lost on its way from the hook program to the Reader. Otherwise the
+// policy would match the command's dialog with the earlier, harmless call, and would approve it.
 func TestALongCallWithMarkupReachesTheReader(t *testing.T) {
 	t.Parallel()
 	path := hook.Path(t.TempDir())
@@ -135,8 +135,9 @@ func TestACallOfAnUnknownToolCountsUntilItsEnd(t *testing.T) {
 	}
 }
 
-// The screen shows only the end of a command, and several calls end like this. No text of one of them may count as the
-// whole command, because a person would then approve another one.
+// The screen shows only the end of a command, and several calls have this end. Coleo must not complete the
+// command with the text of one of these calls. A person could then approve one call and see the text of
+// another.
 func TestACutSubjectIsNotCompletedWithTheTextOfAnotherCall(t *testing.T) {
 	t.Parallel()
 	harmless := before("Bash", `{"description":"x","command":"cat a.go\nls\nls"}`)

@@ -9,8 +9,9 @@ import (
 	"coleo.dev"
 )
 
-// The subagents of an arm ask at the same time, so a call can wait for its dialog while others go on. Coleo must
-// remember this call. Otherwise an earlier call whose text looks like the dialog would count as the call of the dialog.
+// The subagents of an arm ask at the same time, so a call can wait for its dialog while other calls run.
+// Coleo must remember the waiting call. Otherwise an earlier call whose text looks like the dialog would
+// count as the call of the dialog.
 func TestACallThatWaitsForItsDialogIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	first := permission("edge", " Bash command", " first", "-", " make", "-")
@@ -43,8 +44,9 @@ func TestACallThatWaitsForItsDialogIsNotForgotten(t *testing.T) {
 	}
 }
 
-// A call ends, and the model makes a call that looks the same, but in another folder. The hook's report of the second
-// call is lost, for example because the disk is full. The policy must not take the first call's folder for the dialog.
+// A call ends, and the model makes a call that looks the same, but in another folder. The hook's report of
+// the second call is lost, for example because the disk is full. The policy must not use the first call's
+// folder when it decides about the second call's dialog.
 func TestACallThatHasEndedIsNotTheCallOfALaterDialog(t *testing.T) {
 	t.Parallel()
 	const input = `{"description":"look","command":"cat key"}`
@@ -61,8 +63,9 @@ func TestACallThatHasEndedIsNotTheCallOfALaterDialog(t *testing.T) {
 	}
 }
 
-// An agent CLI can draw a text unlike the input. For example, Claude Code shows a letter and its accent as one
-// character, and it obeys escape sequences. An earlier call whose text looks like the drawn text must not count.
+// An agent CLI can draw a text unlike the input. For example, Claude Code shows a letter and its accent as
+// one character, and it obeys escape sequences. An earlier call whose text looks like the drawn text must not
+// count as the call of the dialog.
 func TestACallThatIsDrawnUnlikeItsInputIsNotTakenForAnother(t *testing.T) {
 	t.Parallel()
 	const drawn = "rm -rf é; ls"

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/record"
 )
 
-// After a submit, the state must not become idle while the composer still contains the prompt and no
-// work on it was seen.
+// After a submit, the state must not become idle while the composer still contains the prompt and no work on
+// the prompt was seen.
 func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(1, 0)

@@ -4,9 +4,9 @@
 // its hook and its record. Each of them is a witness, and a state that it asserts is a claim. The Reader
 // combines the verdict and the claims into a reading.
 //
-// A Reader has no clock and starts no process. Its caller passes the time. The result of each call is the
-// time until the next look if no output comes. Therefore Replay reads a recording exactly as a session
-// would have read the output.
+// A Reader has no clock and starts no process. Its caller passes the time to each method. Methods such as
+// Look return how long to wait for output before the next look. Therefore Replay reads a recording exactly as
+// a session would have read the output.
 //
 // Some more words have a fixed meaning here:
 //

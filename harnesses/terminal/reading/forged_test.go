@@ -28,8 +28,8 @@ const forgedEach = 2
 const held = 3*time.Second + slack + 200*time.Millisecond
 
 // A forged state report in the middle of a recording must never make an arm idle too early. It must also not
-// keep an arm from being idle for longer than `held`. The test compares the state with the screen alone,
-// because the forged report may replace a true one.
+// keep an arm from being idle for longer than `held`. The test compares the state with a reading of the
+// screen alone, because the forged report may replace a true one.
 func TestAForgedWordFoolsNobody(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {

@@ -76,8 +76,8 @@ Enter to select · ↑/↓ to navigate · Esc to cancel`)
 
 var numbered = strings.NewReplacer("A.", "1.", "B.", "2.", "C.", "3.", "D.", "4.")
 
-// A dialog must keep its fingerprint while it is answered: ticks, marks and typed texts do not
-// count. Its question, its subject and its options do.
+// A dialog must keep its fingerprint while somebody answers it: ticks, marks and typed texts do not count. If
+// its question, its subject or its options change, it must get another fingerprint.
 func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 	t.Parallel()
 	question := func(tab, first, second, text string) string {
@@ -197,8 +197,8 @@ func TestAListThatScrollsIsOneDialog(t *testing.T) {
 	}
 }
 
-// Coleo knows some options of a list. If the list then shows an option that contradicts them, or none of them,
-// it must count as another dialog.
+// Coleo knows some options of a list. If the list then shows an option that contradicts the known ones, or
+// shows none of the known ones, it must count as another dialog.
 func TestAnotherListIsAnotherDialog(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]string{

@@ -51,8 +51,8 @@ func (r *Reader) LookDue(now time.Time) bool {
 	return !r.painting.begun.IsZero() && r.UntilWhole(now) == 0
 }
 
-// Look applies the rules to the screen and updates the reading. If the screen is half painted, Look only
-// returns a time. If no output comes, the caller must look again after the returned time.
+// Look applies the rules to the screen and updates the reading. If the screen is half painted, Look does
+// nothing. It returns how long the caller may wait for output before it must call Look again.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -329,8 +329,9 @@ func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether two dialogs are the same appearance in the same state. The marked option may
-// differ. But the subjects, the numbers of options, the pages, the ticks and the typed texts must be equal.
+// sameDialog reports whether two dialogs have the same fingerprint and the same content. The marked option
+// may differ. But the subjects, the numbers of options, the pages, the ticks and the typed texts must be
+// equal.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -18,8 +18,8 @@ type packData struct {
 	own    coleo.State // the verdict of the Spec's own rules on the last picture; "" if they do not know it
 }
 
-// SetVersion sets the version of the running agent CLI. While the version is unknown, the Spec's pack, its
-// newer rules, can only make readings more cautious.
+// SetVersion sets the version of the running agent CLI. While the version is unknown, the rules of the Spec's
+// pack can only make readings more cautious.
 func (r *Reader) SetVersion(version string) { r.packed.running = version }
 
 // Unjudged returns the version of the running agent CLI if nobody has tested the Spec or its pack with that

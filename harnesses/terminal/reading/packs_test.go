@@ -58,7 +58,8 @@ func randomReadings(rng *rand.Rand, rows []string) rules.Readings {
 }
 
 // rank returns how cautious the combined verdict of the built-in rules and a pack is. A higher number is more
-// cautious: a dead program is above a dialog. Below follow work, no state, an error and the rest.
+// cautious. From the most cautious, the order is: a dead program, a dialog, work, no state, an error, the
+// rest.
 func rank(counts, raised rules.Verdict) int {
 	v := counts
 	if raised.State != "" {

@@ -7,7 +7,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// optionList contains the known options of one appearance of a dialog. A list of options can scroll, so one
+// optionList contains the options of a dialog that are known so far. A list of options can scroll, so one
 // picture may show only one page of it. The known options begin with option 1 and have no gap. So when more
 // options become known, each option keeps its number.
 type optionList struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A question that is drawn in parts must keep its fingerprint. But if a key may have answered the question in
-// between, it must count as another one.
+// A question that is drawn in parts must keep its fingerprint. But if a key may have answered the question
+// between two parts, the second part must count as another question.
 func TestAQuestionThatIsDrawnInPartsIsTheSame(t *testing.T) {
 	t.Parallel()
 	whole := numbered.Replace(fruits("☐", " ", " ", " ] Type something"))

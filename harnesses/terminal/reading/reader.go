@@ -104,7 +104,7 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change
 	return r
 }
 
-// SetFromStart informs the Reader that it sees the agent CLI from its start.
+// SetFromStart tells the Reader that it reads all output since the start of the agent CLI.
 func (r *Reader) SetFromStart() { r.prompt.none = true }
 
 // SetSpec replaces the rules. Two measurements begin again: for how long no rule has recognized the screen,

@@ -9,8 +9,9 @@ import (
 )
 
 // readyAfter is how long an agent CLI may show an idle screen without the sign that its start is over.
-// After that, the arm counts as idle, but as unproven. readyAfter applies only to agent CLIs that give such
-// a sign. On a loaded machine, Gemini CLI 0.61.0 gave the sign up to 3 s after it had drawn its composer.
+// Afterwards the arm counts as idle, but the idle state counts as unproven. readyAfter applies only to agent
+// CLIs that give such a sign. On a loaded machine, Gemini CLI 0.61.0 gave the sign up to 3 s after it had
+// drawn its composer.
 const readyAfter = 30 * time.Second
 
 // neverReady is the reason that Coleo gives for an unproven idle reading if the sign has not come
@@ -68,7 +69,7 @@ func (r *Reader) announceStart() {
 }
 
 // startupWait returns how much longer an idle screen does not count because the agent CLI may still be
-// starting. It returns 0 if the start is over, after readyAfter, and for any other state of the screen.
+// starting. It returns 0 if the start is over, if readyAfter has passed, or if the screen is not idle.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.restart && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{expected: true} // without bracketed paste, the agent CLI has released the terminal

@@ -22,8 +22,8 @@ type recordEvidence struct {
 	compacted time.Time        // when the agent CLI last shortened the conversation on the user's order
 }
 
-// recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or has put the
-// prompt into its own queue.
+// recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun the turn of this prompt, or
+// has put the prompt into its own queue.
 type recordedPrompt struct {
 	text  string // the prompt's text, as rules.Hook.Bare returns it
 	taken time.Time
@@ -94,7 +94,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
 		if !at.Before(r.began) { // a turn from before the Reader needs no reading, because it may have ended long ago
-			r.Judge(now) // the turn's work needs a reading of its own before the next entry, which may end the turn
+			r.Judge(now) // report the work of this turn now, because the next entry may end the turn
 		}
 	}
 }

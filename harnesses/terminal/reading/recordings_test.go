@@ -64,8 +64,8 @@ var (
 	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
 )
 
-// Coleo reads titles, modes and escape sequences beside the screen. An agent CLI may not write them, or a
-// recording may lack them. Even then, a working arm must not become idle, and no dialog may be missed.
+// Coleo reads titles, modes and escape sequences beside the screen. Some agent CLIs do not write them, and
+// some recordings lack them. Even then, a working arm must not become idle, and no dialog may be missed.
 func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, _ string, c *pty.Cast) {

@@ -16,8 +16,8 @@ const (
 	// redrawWork is how long a picture that shows work must stay the same before Coleo redraws it.
 	// The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
-	// redrawStart is how long Coleo waits, once a redraw is due, until it begins. After that, Coleo reports
-	// that no rule recognizes the picture.
+	// redrawStart is how long a due redraw may take to begin. Afterwards Coleo reports that no rule
+	// recognizes the picture.
 	redrawStart = time.Second
 	// redrawEnd is how long a redraw may take. A slow agent CLI needs seconds before it draws for a
 	// new size.
@@ -28,15 +28,15 @@ const (
 	// redrawRetry is the pause before the next attempt if a redraw was not possible because somebody
 	// watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings is how often redrawUnknown and redrawWork are doubled at most. Each redraw that did not
-	// help doubles them once. Otherwise Coleo would redraw an unknown page with a slow clock every few
-	// seconds.
+	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled. Each
+	// redraw that did not help doubles them once. Otherwise Coleo would redraw an unknown page with a slow
+	// clock every few seconds.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. The number is limited because a
 	// program that always garbles the picture would make the agent CLI draw all the time. Without a
 	// sound card, each sound of OpenCode garbles the picture, up to three times in a turn.
 	redrawsIn = 40
-	// redrawsTime is the period of redrawsIn.
+	// redrawsTime is the period in which Coleo begins at most redrawsIn redraws.
 	redrawsTime = 10 * time.Minute
 )
 

@@ -117,7 +117,7 @@ func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	}
 }
 
-// Some agent CLIs cannot be made to draw again. For them, nothing must wait for a redraw.
+// Some agent CLIs cannot be made to draw again. With them, nothing may wait for a redraw.
 func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).after(time.Second).shows("\x1b[2Jgarbled").after(redrawUnknown)

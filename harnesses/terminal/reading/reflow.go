@@ -10,26 +10,25 @@ import (
 )
 
 // reflowWithin is how long an agent CLI may take to draw a dialog again after the terminal has changed its
-// size. During this time, a dialog with the same text but other line breaks counts as the same appearance.
-// Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw takes even longer, because it
-// sets two sizes one after the other.
+// size. During this time, a dialog with the same text but other line breaks counts as the same dialog. Gemini
+// CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw takes even longer, because it sets two
+// sizes one after the other.
 const reflowWithin = 30 * time.Second
 
-// earlier describes an appearance of a dialog that has left the screen and may be drawn again. It has left
-// the screen because the terminal has changed its size, or because the agent CLI has hidden a question for
-// a while.
+// earlier describes a dialog that has left the screen, but that the agent CLI may draw again. For example,
+// the terminal has changed its size, or the agent CLI has hidden a question for a while.
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances
-	words       string    // the identity of the dialog without blanks; see wordsOf
+	words       string    // the text of the dialog, as wordsOf returns it
 	since       time.Time
 	n           int
 	list        optionList
 }
 
-// noteSize records the size of a picture with a dialog. If the size has changed since the last picture with
-// a dialog, noteSize stores the present appearance in `before`. The agent CLI may then draw the same dialog
-// with other line breaks. It does not do so after keys that may have answered the dialog.
+// noteSize records the size of a picture with a dialog. If the size has changed since the last picture with a
+// dialog, noteSize stores the present dialog in `before`, because the agent CLI may draw it again with other
+// line breaks. After keys that may have answered the dialog, noteSize does not store it.
 func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	size := [2]int{s.Cols, s.Rows}
 	if size != a.size && a.text != "" && a.words != "" && !a.keysTyped && a.before == nil {
@@ -38,8 +37,8 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// resumeReflowed reports whether a picture shows a dialog from before the last change of size, only with
-// other line breaks. If so, the appearance of that dialog continues. resumeReflowed returns false if the
+// resumeReflowed reports whether a picture shows the dialog from before the last change of the size, only
+// with other line breaks. If it does, the dialog keeps its fingerprint. resumeReflowed returns false if the
 // subject is cut off, because the hidden part may differ.
 func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
@@ -55,9 +54,9 @@ func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 // the whole question after each key, which takes seconds on a loaded machine.
 const hiddenWithin = 10 * time.Second
 
-// notePart is for kinds of dialog that are redrawn. If the new picture shows a question with the same title as the
-// present one, notePart stores the present question. The picture may show only a part of it. For any other picture,
-// notePart forgets the stored question.
+// notePart stores the question on the screen if the new picture may show only a part of it. This can be the
+// case if the agent CLI redraws dialogs of this kind, and the new dialog has the same title. In any other
+// case, notePart forgets the stored question.
 func (a *appearances) notePart(v *rules.Verdict, now time.Time) {
 	switch {
 	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:
@@ -76,9 +75,9 @@ func (a *appearances) openQuestion(now time.Time) *earlier {
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
 }
 
-// resumeHidden reports whether a picture shows a question that was hidden or drawn only in parts before.
-// The picture must show the whole question, or a page of its list of options. If so, the appearance of the
-// question continues, even if a picture in between looked like another state.
+// resumeHidden reports whether a picture shows the stored question again, which was hidden or drawn in parts.
+// The picture must show the whole question, or a page of its list of options. If it does, the question keeps
+// its fingerprint, even if a picture in between looked like another state.
 //
 // resumeHidden returns false after a key that may have answered the question. It also returns false for an
 // approval, because an agent CLI can ask about the same command twice.

@@ -27,7 +27,7 @@ type hookReports struct {
 	prompts []turn    // the newest prompts that the agent CLI took, with their answers
 	tools   []tool    // the newest tools that the hook has reported in the present turn, before they ran
 	lost    bool      // a tool is not in the list although a dialog can be about it
-	asking  time.Time // when the screen last showed a dialog, or could hide one
+	asking  time.Time // when the screen last showed a dialog, or a picture that no rule recognizes
 }
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.
@@ -181,9 +181,9 @@ func (h *hookReports) nameTurn(id, prompt string) {
 
 // endedTurn returns the turn whose end a report shows. The first of these cases decides:
 //
-//  1. If an open turn certainly has the id of the report, it is that turn. Of several, it is the oldest.
-//  2. If the report names its prompt (namesPrompt is true), it is the newest open turn.
-//  3. If only one turn is open, it is that turn.
+//  1. An open turn certainly has the id of the report: the oldest of these turns.
+//  2. The report names its prompt (namesPrompt is true): the newest open turn.
+//  3. Only one turn is open: this turn.
 //
 // In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
@@ -212,7 +212,7 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turnOf returns the newest reported turn whose prompt is `text`, ignoring blanks, because agent CLIs
+// turnOf returns the newest reported turn whose prompt is `text`. It ignores blanks, because agent CLIs
 // change them. The agent CLI must have taken the prompt at the time sentAt or later. turnOf returns nil if
 // there is no such turn.
 func (h *hookReports) turnOf(text string, sentAt time.Time) *turn {

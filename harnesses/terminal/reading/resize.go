@@ -19,9 +19,10 @@ type resized struct {
 	afterCells func(x, y int) pty.Cell // the cells of the screen just after the change
 }
 
-// isDrawn reports whether the program has drawn since the change: a text, a color or the cursor is another one.
-// The mark of a list can be a color alone. And a cursor alone can show that the program has taken a line. A new
-// title is no drawing. `now` and `cell` are the present screen.
+// isDrawn reports whether the program has drawn since the change of the size. The program has drawn if the
+// text, a color or the cursor differs from the screen just after the change. The mark of a list can be a
+// color alone, and the cursor alone can show that the program has taken a line. A new title does not count.
+// `now` and `cell` are the present screen.
 func (z *resized) isDrawn(now *coleo.Screen, cell func(x, y int) pty.Cell) bool {
 	if now.Alt != z.after.Alt || now.Cursor != z.after.Cursor || now.CursorVisible != z.after.CursorVisible ||
 		!slices.Equal(now.Lines, z.after.Lines) {
@@ -38,7 +39,7 @@ func (z *resized) isDrawn(now *coleo.Screen, cell func(x, y int) pty.Cell) bool 
 }
 
 // Resize gives the screen another size. Until the program draws, the rules continue to read the screen from
-// before.
+// before this change.
 func (r *Reader) Resize(cols, rows int) {
 	z, before := r.resized, r.visible()
 	if z == nil || z.isDrawn(&before, r.screen.Cell) {
@@ -55,7 +56,8 @@ func (r *Reader) AwaitsDrawing() bool {
 }
 
 // history returns the newest rows that have scrolled off the screen of the last picture, at most HistoryRows.
-// Another size can move rows of that picture to the present screen's history, where they would count twice.
+// A change of the size can move rows of that picture to the present screen's history, where they would count
+// twice.
 func (r *Reader) history() []string {
 	if r.resized != nil {
 		return slices.Clone(r.resized.history)

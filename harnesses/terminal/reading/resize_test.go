@@ -15,8 +15,9 @@ import (
 // pause is a pause in the output of a recording. The picture before it counts as complete.
 const pause = 30 * time.Millisecond
 
-// Another size of the terminal is no output of the agent CLI. So no size may change what the rules read, until
-// the agent CLI draws for this size. Otherwise a dialog whose rows are wrapped or hidden could look idle.
+// A change of the terminal's size is no output of the agent CLI. So it must not change what the rules read
+// before the agent CLI draws for the new size. Otherwise a dialog whose rows are wrapped or hidden could look
+// idle.
 func TestASizeAloneChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) {
@@ -39,7 +40,7 @@ func TestASizeAloneChangesNoVerdict(t *testing.T) {
 				kind += v.Dialog.Title
 			}
 			if kind == last {
-				continue // another picture of what the last one has shown
+				continue // the rules read this picture like the last one
 			}
 			last = kind
 			r := readerOf(t, spec, core)
@@ -96,7 +97,8 @@ func TestAPictureForTheNewSizeCounts(t *testing.T) {
 	b.shows(casttest.Busy).after(time.Second).wants(coleo.Processing, "busy")
 }
 
-// Output can come after the last look and before the new size.
+// Output can come after the last look and before the new size. The rules must read this output at the old
+// size.
 func TestAPictureThatNobodyHasReadIsReadAtItsOwnSize(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, casttest.PlainSpec)
@@ -113,8 +115,8 @@ var (
 	aSizeThatCut = [2]int{30, 12}
 )
 
-// An agent CLI can draw the same text for the new size, or nothing. A later picture can then differ only in its
-// colors. The color can be the mark of a list, and ENTER chooses the marked option.
+// After a change of the size, an agent CLI may draw the same text again, or nothing. A later picture may then
+// differ only in its colors. This must be seen, because a color can mark the option that ENTER chooses.
 func TestAMarkThatMovesAfterAResizeIsSeen(t *testing.T) {
 	t.Parallel()
 	description := strings.Replace(casttest.PlainSpec, `select = "digit"`, "select = \"row\"\nmark = \"background\"", 1)
@@ -136,7 +138,7 @@ func TestAMarkThatMovesAfterAResizeIsSeen(t *testing.T) {
 	}
 }
 
-// A program can show only with its cursor that it has taken a line.
+// After a change of the size, a program may show only with its cursor that it has taken a line.
 func TestACursorThatLeavesAfterAResizeIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{theSameSize, aWiderSize, aSizeThatCut} {
@@ -189,7 +191,8 @@ func TestASizeAloneEchoesNoPrompt(t *testing.T) {
 	}
 }
 
-// A pack reads the colors of the picture that the agent CLI has shown, as the rules of the description do.
+// After a change of the size, a pack must read the colors that the agent CLI has drawn, as the rules of the
+// description do.
 func TestAPackReadsTheColoursFromBeforeAResize(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

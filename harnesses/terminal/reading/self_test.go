@@ -15,8 +15,8 @@ func (b *bench) prompted(turn, text string, byUser bool) *bench {
 }
 
 // An agent CLI may write itself a prompt, such as "a task has ended". If the record shows that the previous
-// turn has ended, this prompt begins a new turn, which must report how the previous one ended. The prompt may
-// also belong to the running turn. It must then report no end. There are two such cases:
+// turn has ended, this prompt begins a new turn, which must report how the previous one ended. If the prompt
+// may belong to the running turn, it must report no end. There are two such cases:
 //   - the record contains no end of the previous turn;
 //   - the prompt has the id of the running turn.
 func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 
 const (
 	// strangeSettle is how long a screen that no rule knows must stay the same before Coleo reports it as a
-	// dialog. Agent CLIs draw a dialog that a rule knows in a shorter time. So Coleo does not report it as
-	// unknown while it is half drawn.
+	// dialog. An agent CLI draws a whole dialog in a shorter time. So Coleo does not report a half-drawn
+	// dialog that a rule knows as unknown.
 	strangeSettle = time.Second
 	// strangeTitle is the title that Coleo gives to a dialog that no rule knows. A dialog that only the rules
-	// of a pack know gets it if the dialog has no title.
+	// of a pack know gets this title if it has no title of its own.
 	strangeTitle = "unknown"
 )
 
@@ -24,7 +24,7 @@ const (
 // without options.
 //
 // A dialog that only the rules of a pack know is strange too, because a pack contains no answers. Into a
-// strange dialog, Coleo types only a key that a person names for this appearance of the dialog.
+// strange dialog, Coleo types only a key that a person names for this dialog.
 type strangeDialog struct {
 	text  string // hash of the dialog; "" if the screen is not strange
 	since time.Time

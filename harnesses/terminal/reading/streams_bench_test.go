@@ -65,8 +65,8 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 	return nil
 }
 
-// stream plays events at their own pace for the time `long`. The Reader looks at the screen each time that it
-// has asked for. stream returns the remaining events.
+// stream plays events at their own pace for the time `long`. The Reader looks at the screen whenever it has
+// asked for a look. stream returns the remaining events.
 func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEvent {
 	if len(events) == 0 {
 		return nil

@@ -151,8 +151,9 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 		len(found))
 }
 
-// isUnknown reports whether the dialog can be about a call of which Coleo does not know what its dialog shows. The
-// policy does not know the call's tool, or the report has no room for the call's input.
+// isUnknown reports whether the dialog may be about a call that Coleo cannot compare with the dialog. Coleo
+// cannot compare them if the policy does not know the call's tool, or if the hook's report has no room for
+// the call's input.
 func (r *Reader) isUnknown(c tool, v rules.Verdict) bool {
 	if _, isQuiet := r.spec.QuietTools[c.name]; isQuiet {
 		return false
@@ -161,8 +162,8 @@ func (r *Reader) isUnknown(c tool, v rules.Verdict) bool {
 	return t == nil || c.input == nil && v.MayAskAbout(t)
 }
 
-// isDrawnUnlike reports whether the dialog can be about a call although it does not show the call's inputs as they
-// are. Claude Code 2.1.329, for example, draws a letter and a combining accent as one character.
+// isDrawnUnlike reports whether the dialog may be about a call, although the dialog shows the call's inputs
+// in another form. For example, Claude Code 2.1.329 draws a letter and a combining accent as one character.
 func (r *Reader) isDrawnUnlike(c tool, v rules.Verdict) bool {
 	t := r.spec.Policy.Tool(c.name)
 	if t == nil || c.input == nil || !v.MayAskAbout(t) {
@@ -181,7 +182,8 @@ func (r *Reader) isDrawnUnlike(c tool, v rules.Verdict) bool {
 	return false
 }
 
-// isDrawnAsItIs reports whether a program draws a text without changing its characters. Blanks can change.
+// isDrawnAsItIs reports whether a program draws a text without changing its characters, except for its
+// blanks.
 func isDrawnAsItIs(text string) bool {
 	return !strings.ContainsFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
 		switch {
@@ -192,16 +194,17 @@ func isDrawnAsItIs(text string) bool {
 	})
 }
 
-// noteEnd is called when a report shows that a call of a tool has ended. It forgets the oldest call whose input the
-// report repeats. If the policy does not know the tool, noteEnd instead forgets the tool's oldest call, so that the
-// policy can decide again. A call can be reported twice: before it runs, and before it asks.
+// noteEnd is called when a report shows that a call of a tool has ended. It forgets the oldest call whose
+// input the report repeats. If the policy does not know the tool, noteEnd instead forgets the tool's oldest
+// call, so that the policy can decide again. The hook can report a call twice: before the call runs, and
+// before the agent CLI asks about it. noteEnd then forgets both reports.
 func (r *Reader) noteEnd(name string, l hook.Line) {
 	isKnown := r.spec.Policy.Tool(name) != nil
 	for _, oldest := range r.hook.tools {
 		if oldest.name != name || isKnown && !oldest.isIn(l) {
 			continue
 		}
-		forgotten := map[bool]bool{} // by whether it was the report before the call asks
+		forgotten := map[bool]bool{} // for each value of tool.asks, whether a report was forgotten
 		r.hook.tools = slices.DeleteFunc(slices.Clone(r.hook.tools), func(c tool) bool {
 			if c.name != name || !bytes.Equal(c.input, oldest.input) || forgotten[c.asks] {
 				return false
@@ -213,12 +216,14 @@ func (r *Reader) noteEnd(name string, l hook.Line) {
 	}
 }
 
-// mayAsk reports whether the last picture shows a dialog, or could hide one.
+// mayAsk reports whether the last picture shows a dialog, or may hide one because no rule recognizes the
+// picture.
 func (r *Reader) mayAsk() bool { return r.verdict.Dialog != nil || r.verdict.State == "" }
 
-// forgetTools forgets the calls about which there is no dialog any more: the screen has shown no dialog for ToolAsks,
-// and the calls are older than that. The calls of several subagents wait for their dialogs one after another. They also
-// wait beyond the end of a turn, if a subagent works in the background.
+// forgetTools forgets the calls about which no dialog can open any more: the screen has shown no dialog for
+// ToolAsks, and the calls are older than that. A call can wait long for its dialog. The calls of several
+// subagents wait for their dialogs one after another, and a call of a subagent in the background can wait
+// beyond the end of the turn.
 func (r *Reader) forgetTools(at, now time.Time) {
 	if r.mayAsk() || now.Sub(r.hook.asking) < ToolAsks {
 		return

@@ -10,14 +10,14 @@ import (
 
 // quietAfter is how long the screen must be idle before a turn counts as over without any sign of its end.
 // For example, the turn may give no such sign because a person interrupted it. The text above the composer
-// must not change during this time. Afterwards the arm counts as idle, but as unproven. A model rarely
-// thinks for that long without a sign of work.
+// must not change during this time. Afterwards the arm counts as idle, but the idle state counts as unproven.
+// A model rarely thinks for that long without a sign of work.
 const quietAfter = 60 * time.Second
 
-// beginAfter is how long a turn may take to give a sign that it has begun, if the agent CLI has a record.
-// The sign is work on the screen, or the prompt in the record or in a report of the hook. Afterwards the
-// arm counts as idle, but as unproven. On a loaded machine, one agent CLI took 18 s for the first prompt of
-// its process.
+// beginAfter is how long a turn may take to give a sign that it has begun, if the agent CLI has a record. The
+// sign is work on the screen, or the prompt in the record or in a report of the hook. Afterwards the arm
+// counts as idle, but the idle state counts as unproven. On a loaded machine, one agent CLI took 18 s for the
+// first prompt of its process.
 const beginAfter = 30 * time.Second
 
 // Submission is a prompt or a command that was submitted to the agent CLI.
@@ -55,8 +55,8 @@ type newestTurn struct {
 	unchangedSince time.Time // since when the rows in `above` have not changed
 }
 
-// blindAfter is the length of the shortest turn that can prove that a screen is blind: it never shows a
-// sign of work. In a shorter turn, other screens may draw nothing either.
+// blindAfter is how long a turn must last to prove that the screen is blind: that it never shows a sign of
+// work. In a shorter turn, any screen may show no such sign.
 const blindAfter = 2 * time.Second
 
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
@@ -74,10 +74,10 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn records that a prompt or a command was submitted. If the record reports the ends of turns, the
-// arm is idle only after the record or the hook has reported this end. This does not hold for a command,
-// because a command may leave no trace in the record. openTurn also lets the next claim of each witness,
-// such as the hook, count again, even if the screen has contradicted that witness before.
+// openTurn records that a prompt or a command was submitted. If the record reports the ends of turns, the arm
+// is idle only after the record or the hook has reported the end of the new turn. This does not hold for a
+// command, because a command may leave no trace in the record. After openTurn, the next claim of each
+// witness, such as the hook, counts again. This is so even if the screen has contradicted the witness before.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -167,10 +167,10 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether the hook's turn `t` is the newest turn. It can be an earlier one, because the
-// hook may report the end of a turn late. namesPrompt is true if the report of the end also names the
-// prompt. Then t.taken may be the time of that report, and does not show when the turn began, so isNewest
-// compares the prompts too.
+// isNewest reports whether the hook's turn `t` is the newest turn. The turn can be an earlier one, because
+// the hook may report the end of a turn late. namesPrompt is true if the report of the end also names the
+// prompt. Then t.taken may be the time of that report instead of the turn's beginning, so isNewest also
+// compares the prompts.
 func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }

@@ -200,8 +200,8 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 }
 
-// If somebody other than Coleo begins a turn, the Reader must report the turn before its states. It must not
-// report the turns of Coleo's own prompts, or of earlier entries in the record.
+// If somebody other than Coleo begins a turn, the Reader must report the turn before the states of this turn.
+// It must not report the turns of Coleo's own prompts, or of earlier entries in the record.
 func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")

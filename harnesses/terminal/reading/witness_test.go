@@ -50,8 +50,8 @@ func (b *bench) shows(output string) *bench {
 	return b.after(200 * time.Millisecond)
 }
 
-// after advances the clock. On the way, it makes the Reader look at the screen each time that the Reader has
-// asked for.
+// after advances the clock. On the way, it makes the Reader look at the screen whenever the Reader has asked
+// for a look.
 func (b *bench) after(d time.Duration) *bench {
 	end := b.now.Add(d)
 	for b.now.Before(end) {
@@ -167,8 +167,8 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 	b.reports(`{"event":"Prompt"}`).wants(coleo.Processing, "hook Prompt")
 }
 
-// The program reports a state that the screen contradicts. This report must not count for longer because the
-// program repeats it, or withdraws it and makes it again.
+// The program reports a state that the screen contradicts. Such a report counts only for a limited time. The
+// time must not become longer if the program repeats the report, or withdraws it and makes it again.
 func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 	t.Parallel()
 	for _, again := range []string{casttest.WorkClaim, "\x1b]7501;state=idle\x07" + casttest.WorkClaim,

@@ -61,10 +61,10 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 // markedOption returns the index of the option whose background stands out. It returns -1 if no option
 // or more than one stands out.
 //
-// All options are on one row, and markedOption uses the lowest row that shows all of them. The most
-// frequent background of this row is ordinary, and any other background stands out. If several options
-// stand out, the most frequent backgrounds of the rows above are ordinary too. Buttons can have the
-// background of the box above them. If several options still stand out, optionOfFrame decides.
+// All options are on one row, and markedOption uses the lowest row that shows all of them. The most frequent
+// background of this row is ordinary, and any other background stands out. Buttons can have the background of
+// the box above them. So if several options stand out, the most frequent backgrounds of the rows above are
+// ordinary too. If several options still stand out, optionOfFrame decides.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -203,9 +203,9 @@ func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	}
 }
 
-// optionMark reads the option in row i. The parameter m is the match of the pattern `option`. The tail
-// of an option is the sign of an earlier choice behind its label. An option with the group `tick` has
-// no tail, because its tick already shows the choice.
+// optionMark reads the option in row i. The parameter m is the match of the pattern `option`. The tail of an
+// option is the sign of an earlier choice after the option's label. An option with the group `tick` has no
+// tail, because its tick already shows the choice.
 func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optionMark {
 	row, o := w.rows[i], optionMark{row: i, tail: -1}
 	group := func(name string) (at int, text string) {

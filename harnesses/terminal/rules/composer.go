@@ -175,9 +175,9 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	return v
 }
 
-// isForWider reports whether an edge of the composer continues the row above it. The picture is then for a wider
-// terminal: the terminal was resized, and the agent CLI has not drawn since. Such a picture proves nothing, because
-// parts of a dialog around the composer can be in places where no rule finds them.
+// isForWider reports whether the picture was drawn for a wider terminal: the terminal was resized, and the
+// agent CLI has not drawn since. An edge of the composer then continues the row above it. Such a picture
+// proves nothing, because parts of a dialog around the composer can be in places where no rule finds them.
 func (c *Composer) isForWider(p *Picture, top, bottom int) bool {
 	return c.top != nil && c.top.MatchString(p.rowAt(top-1)) && p.continuesLine(top-1) ||
 		c.bottom != nil && c.bottom.MatchString(p.rowAt(bottom)) && p.continuesLine(bottom)
@@ -219,9 +219,8 @@ func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 // findBottom returns the index of the row after the composer's last row, or -1 if the picture shows no
 // lower edge.
 //
-// A composer with the lower edge `cursor` ends at the cursor's row. If a row further down matches
-// c.first, the composer ends at the last such row. Somebody may have moved the cursor up in a long
-// text.
+// A composer with the lower edge `cursor` ends at the cursor's row. But somebody may have moved the cursor up
+// in a long text. So if a row further down matches c.first, the composer ends at the last such row.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))

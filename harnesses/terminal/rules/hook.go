@@ -191,11 +191,11 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 	return t.fits(v.subject, squeeze(strings.Join(texts, "")), v.CutOff())
 }
 
-// fits reports whether the rows of a subject show the text `want`, or a part of it if isCut is true. The model can
-// write a text that looks like a row of the agent CLI. So each row that matches t.Rows counts in two ways: as such
-// a row, and as a part of the text.
+// fits reports whether the rows of a subject show the text `want`, or a part of it if isCut is true. The
+// model can write a text that looks like a row of the agent CLI. So each row that matches t.Rows counts in
+// two ways: as a row of the agent CLI, and as a part of the text.
 func (t *PolicyTool) fits(subject []string, want string, isCut bool) bool {
-	anywhere := isCut               // no row so far shows a text, so the next one can begin anywhere in `want`
+	anywhere := isCut               // no row so far shows a text, so the next row can begin anywhere in `want`
 	ends := map[int]bool{0: !isCut} // the offsets in `want` at which the rows so far can end
 	showsText := false
 	for _, row := range subject {

@@ -18,7 +18,7 @@ func TestAnErrorMayHaveManyRows(t *testing.T) {
 	for name, agent := range map[string]struct {
 		// first is the first row of the error. Each further row begins with indent.
 		first, indent string
-		// answer is a next prompt with its answer, and below is the composer with the rows below it.
+		// `answer` is a later prompt with its answer. `below` is the composer with the rows below it.
 		answer, below string
 	}{
 		"claude-code": {"● API Error: 400 ", "  ", "\n❯ go on\n\n● I go on.\n\n✻ Worked for 1s · done 11:59 PM\n",

@@ -36,8 +36,8 @@ func timeToCompare(text string) time.Duration {
 	return best
 }
 
-// While Coleo sends a prompt, it compares each picture with it. The time for this must not grow with the
-// length of the prompt.
+// While Coleo sends a prompt, it compares each picture with the prompt. The time for one comparison must not
+// grow with the length of the prompt.
 func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T) {
 	prompt := func(size int) string {
 		return strings.Repeat("some words that one may send ", size/29)

@@ -65,7 +65,7 @@ func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 		return outcome{ok: true}
 	}
 	a := outcome{ok: true, from: strings.Count(text[:m[0]], "\n")}
-	// A region without rows has an empty text, which can match. The minimum keeps the result inside of the rows.
+	// Limit the row numbers, because a pattern can match the empty text of a region without rows.
 	a.from = min(a.from, len(rows))
 	a.end = min(a.from+strings.Count(text[m[0]:m[1]], "\n")+1, len(rows))
 	if i := c.pattern.SubexpIndex("detail"); i >= 0 && m[2*i] >= 0 {

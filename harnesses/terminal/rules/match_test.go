@@ -27,8 +27,8 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	}
 }
 
-// For each pattern, Coleo computes words of which a text must contain at least one. FuzzNeeds checks that each
-// text that matches the pattern contains one of its words.
+// For each pattern, Coleo computes a list of words. Each text that the pattern matches must contain at least
+// one of these words. FuzzNeeds checks this.
 func FuzzNeeds(f *testing.F) {
 	f.Add(`(?m)^ (Allow once|Reject)\s+(x|yz)+$`, " Reject  x")
 	f.Add(`a{0}b{2}|(?s:c.)`, "bb")

@@ -36,8 +36,8 @@ type Mode struct {
 	// The command that switches to this mode, such as `/approval-mode plan`. Coleo uses the command
 	// instead of keys. This key needs `command_when`.
 	Command string `toml:"command"`
-	// The conditions under which Coleo submits the command after it has typed it. For example, the menu of
-	// the agent CLI must have marked this command, as for `compact_when`.
+	// The conditions under which Coleo submits the command that it has typed. For example, the menu of the
+	// agent CLI must have marked this command, as for `compact_when`.
 	CommandWhen []Cond `toml:"command_when"`
 	// This key is `true` if the agent CLI asks less often in this mode than a user may expect.
 	// Coleo switches to such a mode only with `--allow`.
@@ -60,9 +60,8 @@ type ModelRule struct {
 	// The command that changes the model, such as `/model {{.Model}}`. Without this key, Coleo
 	// changes the model by a restart that resumes the conversation.
 	Command templateText `toml:"command"`
-	// The conditions under which Coleo submits the command after it has typed it. For example, the menu of
-	// the agent CLI must have marked this command, as for `compact_when`. The key is required with
-	// `command`.
+	// The conditions under which Coleo submits the command that it has typed. For example, the menu of the
+	// agent CLI must have marked this command, as for `compact_when`. The key is required with `command`.
 	When []Cond `toml:"when"`
 	// The conditions under which the screen shows that the model has changed. A group named
 	// `detail` must match the name of the new model. This key is required if `command` is set.

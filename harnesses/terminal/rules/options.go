@@ -30,9 +30,9 @@ type optionRows struct {
 	page       bool // the picture shows only some of the known options
 }
 
-// parseOptions reads the options below the title into the dialog. A subject below the title ends before
-// the row `end`. That is the row of the first option, or the row at which the dialog ends if there is
-// no option. `shown` is what the dialog shows in addition to the labels.
+// parseOptions reads the options below the title into the dialog. `end` is the row of the first option, or
+// the row at which the dialog ends if there is no option. A subject below the title ends before this row.
+// `shown` is what the dialog shows in addition to the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -160,9 +160,9 @@ func (v Verdict) TakesText(label string) bool {
 // part of the dialog's identity.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options of the dialog. Until now, they are only the options on the screen, which
-// are part of a longer list. `labels` and `ticks` describe the options of the whole list, from option 1
-// on. `firstNumber` is the number of the first option on the screen.
+// Widen gives the dialog all options of a list of which the screen shows only a part. `labels` and `ticks`
+// describe the options of the whole list, from option 1 on. `firstNumber` is the number of the first option
+// on the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
 	page := len(labels) != len(v.Dialog.Options)
 	wide := *v.Dialog // a copy, because the options may belong to the rule

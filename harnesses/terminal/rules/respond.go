@@ -11,7 +11,7 @@ import (
 // Steps describes how to type a decision on a dialog. It has one of three forms:
 //
 //   - Keys are typed.
-//   - The mark is moved to an option, and ENTER is pressed.
+//   - The mark of the list, such as "❯", is moved to an option, and ENTER is pressed.
 //   - Several options are ticked, as Ticking describes.
 type Steps struct {
 	Keys     string // names of keys for KeySequence; "" if the mark must be moved
@@ -173,8 +173,8 @@ func (v Verdict) digit(n int) (string, error) {
 	return number, nil
 }
 
-// byMark moves the mark of the list to an option, and presses ENTER when the screen shows the mark
-// there.
+// byMark moves the mark of the list, such as "❯", to an option. It presses ENTER when the screen shows the
+// mark there.
 type byMark struct {
 	back, on string // `back` moves the mark to a lower index, and `on` moves it to a higher one
 }

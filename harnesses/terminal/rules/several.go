@@ -73,7 +73,7 @@ func (d *DialogRule) submitRow(rows []string) Tick {
 	return NoTick
 }
 
-// SubmitMarked reports whether the mark is at the row that submits the ticks.
+// SubmitMarked reports whether the mark of the list, such as "❯", is at the row that submits the ticks.
 func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
 
 // AllInSight reports whether the picture proves that no option is out of sight. A list that is
@@ -81,7 +81,8 @@ func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
 //
 //   - The picture shows all known options, from number 1 on if they have numbers.
 //   - No row matches `more`.
-//   - With `text`, the free-text option is in sight. Without `more`, no option below it has a box.
+//   - If the rule has `text`, the free-text option is in sight. If the rule has `text` but not `more`, no
+//     option below the free-text option has a box.
 func (v Verdict) AllInSight() bool {
 	if v.options.more || v.options.page {
 		return false
@@ -206,8 +207,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText returns EInvalid if the text has a blank at one of its ends. It does so too for a
-// character that cannot be printed, such as a line end.
+// checkText returns EInvalid if the text has a blank at one of its ends, or contains a character that cannot
+// be printed, such as a line end.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters",

@@ -77,9 +77,9 @@ func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && string
 // over this text.
 const tabOver = 3
 
-// endsBelow reports whether the last shown row can be the end of `text`, which has tabs. The agent CLI
-// draws tabs wider than it has counted, so text can run over the edge of a row. endsBelow allows for
-// both effects:
+// endsBelow reports whether the last shown row can be the end of `text`, which has tabs. The agent CLI draws
+// tabs wider than it has counted, so text can run over the edge of a row. This has two effects, and endsBelow
+// allows for both:
 //
 //   - Text from the row above ran over into the last row. The agent CLI draws the last row later, so
 //     the last row begins with its own words. Behind these words, a rest of the text from above can be
@@ -154,10 +154,9 @@ func (p *Picture) Released(text string) bool {
 }
 
 // OtherText returns the text in the composer that the caller has not typed, or "" if there is none. The
-// parameter `typed` lists all texts that the caller has typed. The parameter `standing` lists some of
-// these texts, and the composer is known to contain one of them. If the composer's text ends with a
-// text in `standing`, OtherText cuts off that end. It cuts off nothing else, so that no word of another
-// person is lost.
+// parameter `typed` lists all texts that the caller has typed. The parameter `standing` lists texts of which
+// the composer is known to contain one. If the composer's text ends with a text in `standing`, OtherText cuts
+// off that end. It cuts off nothing else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""

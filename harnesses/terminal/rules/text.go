@@ -66,8 +66,8 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter stands for any letter. In the text that Coleo searches for, it replaces each letter
-// that has a combining mark.
+// anyLetter stands for any letter. In the text that Coleo searches for, anyLetter replaces each letter that
+// has a combining mark.
 const anyLetter = '\uffff'
 
 // tailRunes is how many characters of a prompt Coleo must see: the last ones in the composer, and

@@ -37,7 +37,7 @@ func TestAnEdgeThatWasWrittenAnewIsWhole(t *testing.T) {
 	core.Feed([]byte("\x1b[3;1H\x1b[K  ┃\x1b[4;1H  ┃  Build" + strings.Repeat(" ", 71) +
 		"\x1b[5;1H  ╹" + strings.Repeat("▀", 77)))
 	view := core.View()
-	const edge = 4 // the index of the row with the edge, which continued the wrapped edge before
+	const edge = 4 // the index of the row with the edge
 	if !view.Wrapped[edge] {
 		t.Fatalf("the row %q does not count as wrapped, so this test shows nothing", view.Lines[edge])
 	}

@@ -37,8 +37,8 @@ func (o *ownTexts) noteTyping(text string) {
 	o.waiting, o.torn, o.probed = true, false, false
 }
 
-// noteFailed records that the typing of the newest text has failed. `torn` is true if its beginning was
-// typed.
+// noteFailed records that the typing of the newest text has failed. `torn` is true if the beginning of this
+// text was typed.
 func (o *ownTexts) noteFailed(torn bool) { o.waiting, o.torn = torn, torn }
 
 // textOfOthers returns the part of the composer's text that somebody other than the Typist has typed.

@@ -82,8 +82,9 @@ func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	}
 }
 
-// The composer still contains a prompt of Coleo that was not submitted. When Coleo clears it for the next
-// prompt, it must not report its own text. It must report only the text that a person has typed before that.
+// A prompt that Coleo did not submit is still in the composer. When Coleo clears the composer for the next
+// prompt, it must not report its own text. It must report only a text that a person has typed before Coleo's
+// text.
 func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{

@@ -54,8 +54,8 @@ func (st *stage) deliver(ctx context.Context, prompt, typed, then string) (coleo
 	return got.r, got.err
 }
 
-// On a low screen, the output after a prompt can push the echo of the prompt off the screen before a
-// picture shows the echo. The prompt must still count as arrived.
+// A prompt's echo is its text in the transcript. On a low screen, later output can push the echo off the
+// screen before a picture shows it. The prompt must still count as arrived.
 func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,9 +108,9 @@ func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	})
 }
 
-// At 60x20, the model server refuses a prompt of Gemini CLI 0.61.0 at once. The session reads all output from
-// the submit key to the error in one piece, as on a machine that stalls for half a second. The prompt must
-// count as arrived.
+// On a screen of 60x20, Gemini CLI 0.61.0 shows at once that the model server refuses a prompt. The session
+// reads all output from the submit key to the error in one piece, as on a machine that stalls for half a
+// second. The prompt must count as arrived.
 func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package typing types prompts, answers to dialogs and interrupts into an agent CLI. It types only while
-// the newest picture shows that the keys will have the intended effect. Afterwards it searches for proof
-// that they had that effect.
+// Package typing types prompts, answers to dialogs and interrupts into an agent CLI. It types only while the
+// newest picture shows that the keys will have the intended effect. Afterwards it searches for proof of this
+// effect.
 //
 // A Typist types into one session, for one caller at a time. It uses the session only through a View, and
 // never a screen or a process directly.

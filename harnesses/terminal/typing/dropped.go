@@ -9,14 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAfterProbe presses the submit key again if the agent CLI has dropped it. When it is called, the
-// agent CLI may be idle or failed, with the prompt still in its composer. Then it has either dropped the
-// key, or not read it yet.
+// submitAfterProbe presses the submit key again if the agent CLI has dropped it. It is called when nothing
+// shows whether the prompt has arrived. If the composer still contains the prompt, the agent CLI has either
+// dropped the submit key, or not read it yet.
 //
 // To find out, submitAfterProbe types a probe, a single ".", after the prompt. The agent CLI reads keys in
-// the order in which they were typed. So if the composer shows the probe after the prompt, the agent CLI
-// has read the submit key before, and has dropped it. submitAfterProbe then removes the probe, and presses
-// the submit key a second and last time. It returns the last outcome.
+// the order in which they were typed. So if the composer shows the probe after the prompt, the agent CLI has
+// already read the submit key and dropped it. submitAfterProbe then removes the probe, and presses the submit
+// key a second and last time. It returns the last outcome.
 //
 // Gemini CLI 0.61.0 drops the submit key if it reads the key together with the paste.
 func (t *Typist) submitAfterProbe(ctx context.Context, s submission) outcome {
@@ -52,8 +52,8 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	return last, passed
 }
 
-// checkUnsubmitted returns a check for the picture after the submit key was pressed. It passes if the agent
-// CLI is idle or has failed, shows the given text in its composer, and has done nothing since the key.
+// checkUnsubmitted returns a check for pictures after the submit key was pressed. The check passes if the
+// agent CLI is idle or has failed, shows the given text in its composer, and has done nothing since the key.
 func checkUnsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)

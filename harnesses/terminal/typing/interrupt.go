@@ -17,12 +17,13 @@ const (
 	// haltTimeout is how long an agent CLI may take to stop after the last key of an interrupt.
 	// Afterwards Coleo begins the interrupt again. OpenCode 1.18.33 takes 0.1 s.
 	haltTimeout = 3 * time.Second
-	// drawnTimeout is how long Coleo waits until the screen shows work that the record or the hook has
-	// reported. Until then, Coleo presses no key of the interrupt. An agent CLI needs milliseconds, but longer
-	// on a loaded machine.
+	// drawnTimeout is how long Coleo waits for the screen to show the work that the record or the hook has
+	// reported. Coleo presses no key of the interrupt before the screen shows that work. An agent CLI draws
+	// its work within milliseconds, but takes longer on a loaded machine.
 	drawnTimeout = 3 * time.Second
-	// claimTimeout is how long the record or the hook may report work while the screen shows that an interrupt has ended
-	// the turn. Gemini CLI 0.61.0 can record a call of the turn after the interrupt, and records no end of it.
+	// claimTimeout is how long Coleo waits after an interrupt if the screen shows no work, but the record or
+	// the hook still reports work. Afterwards Coleo discards this report. Gemini CLI 0.61.0 can record a call
+	// of the turn after the interrupt, and never records the end of this call.
 	claimTimeout = 2 * time.Second
 	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. It is long because Coleo
 	// redraws an unknown picture only after 2 s, and a slow agent CLI then needs seconds.
@@ -94,9 +95,9 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 
-// awaitKnown waits until a rule recognizes the screen, and reports whether one does. The picture may be
-// unknown because another program has written over it, such as a library that finds no sound card. If the
-// agent CLI cannot draw its picture again, awaitKnown does not wait.
+// awaitKnown waits until a rule recognizes the screen, and reports whether one does. The rules may not
+// recognize the screen because something else has written over it, such as a sound library that finds no
+// sound card. If the agent CLI cannot draw its screen again, awaitKnown does not wait.
 func (t *Typist) awaitKnown(ctx context.Context) bool {
 	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
 	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.withoutKeys(func() bool {
@@ -104,9 +105,9 @@ func (t *Typist) awaitKnown(ctx context.Context) bool {
 	})
 }
 
-// awaitStopped waits until the screen shows that an interrupt has ended the turn. It denies a dialog that the turn
-// still opens, but no dialog of a later turn. It discards late claims about the turn. It records in `out`
-// what it has denied.
+// awaitStopped waits until the screen shows that an interrupt has ended the turn. If the turn still opens a
+// dialog, awaitStopped denies it, and records that in `out`. It denies no dialog of a later turn. It discards
+// what the record and the hook still claim about the turn.
 func (t *Typist) awaitStopped(ctx context.Context, out *coleo.Interruption, before uninterrupted) error {
 	limit, begin := t.Spec().Timing.Interrupted.Duration(), time.Now()
 	over := func(r *reading.Reader) bool { return isResting(r.Reading().State) || before.newDialog(r) != "" }
@@ -142,8 +143,8 @@ func beforeInterrupt(r *reading.Reader) uninterrupted {
 	return uninterrupted{r.TurnEnded(), uninterrupted{}.newDialog(r)}
 }
 
-// newDialog returns the open dialog, or "" if there is none. The dialog from before the interrupt does not count,
-// because the screen can show it for a moment after the key that denies it.
+// newDialog returns the open dialog, or "" if there is none. The dialog from before the interrupt does not
+// count, because the screen can still show it for a moment after the key that has denied it.
 func (u uninterrupted) newDialog(r *reading.Reader) coleo.Fingerprint {
 	d := r.Verdict().Dialog
 	if d == nil || d.Fingerprint == u.dialog {
@@ -170,7 +171,7 @@ func (t *Typist) denyLate(ctx context.Context, out *coleo.Interruption) error {
 	return ctx.Err()
 }
 
-// notStopped returns the error of an interrupt after which no turn has ended within the limit.
+// notStopped returns the error of an interrupt that did not stop the turn within the limit.
 func (t *Typist) notStopped(ctx context.Context, limit time.Duration) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		switch {

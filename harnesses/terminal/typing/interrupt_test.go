@@ -22,7 +22,8 @@ func interruptSpec(keys, first string) string {
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 }
 
-// interrupt begins an interrupt. When the channel has received its error, `did` says what it has done.
+// interrupt begins an interrupt. When the channel `ended` delivers an error or nil, `did` says what the
+// interrupt has done.
 func (st *stage) interrupt(t *testing.T) (did *coleo.Interruption, ended <-chan error) {
 	t.Helper()
 	did, done := &coleo.Interruption{}, make(chan error, 1)
@@ -171,8 +172,8 @@ func TestInterruptsKeepTheirGap(t *testing.T) {
 	})
 }
 
-// After the last key, the screen shows no work for a moment. Then the turn opens a dialog all the same. The interrupt
-// denies it, unless it belongs to a later turn.
+// After the last key, the screen shows no work for a moment. Then the turn opens a dialog all the same. The
+// interrupt must deny this dialog, but not a dialog of a later turn.
 func TestAnInterruptDeniesADialogThatComesLate(t *testing.T) {
 	t.Parallel()
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")

@@ -17,9 +17,9 @@ import (
 const typeWindow = 3 * time.Second
 
 // typeWhile types bytes only if checkPicture succeeds on the newest picture. If the program has written
-// newer output meanwhile, the holder refuses the bytes. Then typeWhile calls checkPicture again, with the
-// newer picture. It returns the result of checkPicture for the picture on which the bytes were typed. It
-// also returns how the session was at that moment.
+// output that this picture does not show, the holder refuses the bytes. Then typeWhile begins again with a
+// newer picture. It returns two things about the picture on which it typed the bytes: the result of
+// checkPicture, and the session's offsets and cursor at that moment.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, checkPicture)
@@ -49,7 +49,7 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 }
 
 // sequenceWhile types keys one by one. Before each key, it calls checkPicture with the newest picture, and
-// stops if checkPicture fails. It returns the two values that typeWhile returned for the last key.
+// stops if checkPicture fails. For the last key, it returns the same values as typeWhile.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)

@@ -82,7 +82,8 @@ func TestNoModeIsLeftDuringWork(t *testing.T) {
 	})
 }
 
-// The first key of an interrupt may only leave the mode. It must then be pressed again.
+// The first key of an interrupt can leave the mode without stopping the turn. The key must then be pressed
+// again.
 func TestAnInterruptInAModeIsPressedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, shellSpec, 40, 10)

@@ -22,10 +22,10 @@ const (
 	menuGap = 500 * time.Millisecond
 )
 
-// closeMenu is called after Coleo has pressed the keys that deny a menu. The menu may need the keys more
-// than once. For example, Claude Code's /config needs two presses of ESCAPE. closeMenu presses them again
-// only if the text of the menu has changed, which proves that the menu has read the first keys. Otherwise
-// the first keys may still be on their way, and one key too many could stop a turn.
+// closeMenu is called after Coleo has pressed the keys that deny a menu. The menu may need these keys more
+// than once. For example, Claude Code's /config needs two presses of ESCAPE. closeMenu presses the keys again
+// only if the text of the menu has changed, which proves that the agent CLI has read the first keys. If the
+// text is the same, the first keys may still be on their way, and one key too many could stop a turn.
 func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
 	deny := coleo.Decision{Choice: coleo.ChoiceDeny}
 	for range mostCloses - 1 {

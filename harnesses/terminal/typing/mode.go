@@ -21,14 +21,15 @@ const (
 	// presses the key again: Qwen Code 0.24.4 sometimes applies the key to its menu of completions, and would
 	// then show the whole command forever.
 	commandTaken = 3 * time.Second
-	// commandTries is how often Coleo presses the submit key at most while the composer shows the command.
+	// commandTries is the largest number of times that Coleo presses the submit key while the composer shows
+	// the command.
 	commandTries = 3
 )
 
-// SwitchMode switches the agent CLI to the mode with the given id. It returns when the screen shows
-// the mode. It types only into an empty composer of an idle agent CLI. It presses one key at a
-// time, and waits for the effect on the screen. If a key has no effect, SwitchMode stops, because
-// the agent CLI could read that key late and leave the wanted mode again.
+// SwitchMode switches the agent CLI to the mode with the given id. It returns when the screen shows the mode.
+// It types only into an empty composer of an idle agent CLI. It presses one key at a time, and waits for the
+// effect on the screen. If a key shows no effect, SwitchMode presses no other key. The agent CLI could still
+// read the first key, and the second key would then leave the wanted mode.
 //
 // SwitchMode always returns what it has done, even with one of these errors:
 //

@@ -17,8 +17,8 @@ const (
 	// heldTimeout is how long a composer may take to show a pasted text. For a long text, stallTime is added.
 	heldTimeout = 10 * time.Second
 	// slowest is the lowest rate, in bytes per second, at which Coleo expects an agent CLI to handle a text.
-	// Gemini CLI 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a loaded machine. Only
-	// then does it show the text, or begin to work on it.
+	// If Gemini CLI 0.61.0 gets 100 kB in one line, it stalls for 27 to 100 s before it shows the text or
+	// works on it. It stalls for longer on a loaded machine.
 	slowest = 400
 	// settledTimeout is how long a prompt waits for the first reading after Coleo has attached again to a
 	// running agent CLI. The first reading comes in less than a second, but later on a loaded machine.
@@ -102,8 +102,8 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. extraCheck can be nil. If it is not, it must pass
-// before the text is submitted.
+// send types a text into the composer and submits it. If extraCheck is not nil, it must pass before the text
+// is submitted.
 func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -137,8 +137,8 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	return t.submit(ctx, left, text, extraCheck)
 }
 
-// typeTries is how often Coleo types a text at most if other text appears beside it in the composer each
-// time.
+// typeTries is the largest number of times that Coleo types the same text. Coleo types the text again if the
+// composer shows other text beside it.
 const typeTries = 3
 
 // typeAlone empties the composer, and types a text into it. It returns when the composer shows only this
@@ -238,7 +238,7 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// isAsking reports whether a dialog is open. It is in these cases:
+// isAsking reports whether a dialog is open. A dialog is open in these cases:
 //
 //   - The reading contains a dialog, and the rules find a dialog on the newest picture too.
 //   - The reading contains a dialog, and no rule recognizes the picture. Then only a pack, or a claim of
@@ -292,8 +292,8 @@ func (t *Typist) mayType(r *reading.Reader) error {
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
 	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
-		// This can pass: the other sources may report the end of a turn some moments later than the screen shows
-		// it.
+		// This error is transient: the other sources may report the end of a turn some moments after the
+		// screen shows it.
 		return TransientError{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	}

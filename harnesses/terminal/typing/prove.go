@@ -10,17 +10,17 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt that it has received, even if it already
-// works on this prompt. It begins to draw the prompt immediately, but it is slow on a busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt that it has received. On a busy machine, an
+// agent CLI can already work on a prompt that the screen does not show yet.
 const proveTimeout = 5 * time.Second
 
-// Past is what is known about a terminal before this process attached to it.
+// Past is what Coleo knows about the terminal from the time before this process attached to it.
 type Past struct {
 	// Screen returns the terminal as it was just before Coleo typed a prompt. It returns an error if Coleo has
 	// not kept the terminal of that time.
 	Screen func() (*pty.Core, error)
-	// LastKey is the time of the last key that was typed after Coleo was about to type the prompt. It is zero
-	// if no key was typed since then.
+	// LastKey is the time of the last key. It is zero if no key was typed since Coleo was about to type the
+	// prompt.
 	LastKey time.Time
 }
 
@@ -29,8 +29,8 @@ type Past struct {
 //
 //   - The hook or the record has named the prompt at that time or later. For the command that shortens the
 //     conversation, the record shows the compaction instead.
-//   - The composer does not contain the prompt, and the transcript shows the prompt more often than it did
-//     at that time. This proof is possible only if Coleo has kept the terminal of that time.
+//   - The composer does not contain the prompt, and the transcript shows the prompt more often than at that
+//     time. This proof is possible only if Coleo has kept the terminal of that time.
 //
 // The agent CLI may not have read the newest keys yet, so Prove waits for a proof until proveTimeout after
 // the last key. It returns "" if it finds no proof, and the error of ctx if ctx ends.

@@ -203,7 +203,7 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	})
 }
 
-// A dialog can remove the composer before it is drawn itself. Then an earlier prompt in the transcript may
+// An agent CLI can remove the composer before it draws a dialog. Then an earlier prompt in the transcript may
 // look like the composer. The text of this earlier prompt must not prove that the new prompt is queued.
 func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	t.Parallel()
@@ -297,8 +297,9 @@ func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
 	})
 }
 
-// The queue of the agent CLI may contain an earlier prompt with the same text. Its turn may begin while the new prompt
-// waits for its submit key. The turn of the earlier prompt must not prove that the new prompt has arrived.
+// The queue of the agent CLI may contain an earlier prompt with the same text. The turn of that prompt may
+// begin while the new prompt waits for its submit key. This turn must not prove that the new prompt has
+// arrived.
 func TestAnEarlierPromptWithTheSameTextIsNoProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,12 +17,12 @@ const (
 	// trustTimeout is how long Coleo waits for the end of the agent CLI's start before it answers the question
 	// whether to trust the folder. On a loaded machine, the start takes 3 s.
 	trustTimeout = 15 * time.Second
-	// markTimeout is how long the mark of a list, which shows the option that ENTER would choose, may take to
-	// move. Like tickTimeout, it is long because a loaded machine needs seconds.
+	// markTimeout is how long the mark of a list may take to move. The mark, such as "❯", shows the option
+	// that ENTER would choose. Like tickTimeout, markTimeout is long because a loaded machine needs seconds.
 	markTimeout = tickTimeout
 )
 
-// Respond answers one appearance of one dialog. It returns when the dialog has left the screen. It
+// Respond answers the dialog with the given fingerprint. It returns when this dialog has left the screen. It
 // returns one of these errors:
 //
 //   - EStale if the screen shows another dialog, or no dialog
@@ -83,7 +83,7 @@ func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 		return nil
 	}
 	if !t.view.Await(ctx, trustTimeout, over) {
-		return ctx.Err() // no sign shows that the start has finished, so the dialog is answered without the sign
+		return ctx.Err() // the start may not be over, but the dialog needs an answer
 	}
 	return pause(ctx, t.Spec().Timing.DialogGap.Duration())
 }
@@ -100,9 +100,9 @@ func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
-// checkShows returns a check that passes while the given appearance of a dialog is on the screen. If the
-// screen shows another dialog, the check fails. But as long as the fingerprint of this other dialog can
-// still change, the error is a TransientError, so that the caller looks again.
+// checkShows returns a check that passes while the screen shows the dialog with the given fingerprint. If the
+// screen shows another dialog, the check fails. While the fingerprint of this other dialog can still change,
+// the check fails with a TransientError, so that the caller tries again.
 func checkShows(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -146,12 +146,12 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 }
 
 // mayHaveMoved replaces "nothing was typed" in the error of an answer that failed before it had chosen an
-// option. The answer may have moved the mark of a list.
+// option. The answer may have moved the mark of the list, such as "❯".
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns a check that is like `same`, with one exception. While the screen shows another dialog
-// with the same title, it waits instead of failing. Between two keys that move the mark of a list, an agent
-// CLI may draw the dialog in parts.
+// whileDrawn returns a check that is like `same`, with one exception. If the screen shows another dialog with
+// the same title, the check fails with a TransientError, so that the caller tries again. An agent CLI may
+// draw the dialog in parts after each key that moves the mark of a list.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -163,9 +163,9 @@ func whileDrawn(same Check, title string) Check {
 	}
 }
 
-// moveTo moves the mark of a list to an option. When the screen shows the mark there, moveTo presses ENTER,
-// which chooses the option. If it has moved the mark, it waits before ENTER, because Gemini CLI 0.61.0
-// loses an ENTER that comes right after the new picture.
+// moveTo moves the mark of a list, such as "❯", to an option. When the screen shows the mark there, moveTo
+// presses ENTER, which chooses the option. If moveTo has moved the mark, it waits before ENTER, because
+// Gemini CLI 0.61.0 loses an ENTER that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -195,7 +195,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list has left the option with the index `marked`.
+// moveMark presses a key, and waits until the mark of a list, such as "❯", has left the option with the index
+// `marked`.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -207,8 +208,8 @@ func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked in
 	return nil
 }
 
-// findText moves the mark of a list down until the screen shows the free-text option. It returns the index
-// of that option.
+// findText moves the mark of a list, such as "❯", down until the screen shows the free-text option. It
+// returns the index of that option.
 func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
 	for last := -1; ; {
 		var d coleo.Dialog
@@ -235,7 +236,8 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 	}
 }
 
-// markedOption returns the index of the marked option, or -1 if the screen shows no mark.
+// markedOption returns the index of the option that the list marks, for example with "❯". It returns -1 if
+// the screen shows no mark.
 func markedOption(r *reading.Reader) int {
 	if d := r.Verdict().Dialog; d != nil {
 		return d.Default
@@ -274,7 +276,7 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	return withDone(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
-// enter presses ENTER if the mark of a list is at the given option.
+// enter presses ENTER if the list marks the given option, for example with "❯".
 func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
 		if err := same(r); err != nil {

@@ -8,13 +8,14 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is how long the screen must show that the submit key was ignored before Coleo presses the key
-// again. For example, the key became a new row of the composer. An agent CLI treats a key as part of a
-// paste for about 40 ms by its own clock, and longer on a loaded machine.
+// ignoredGap is how long the screen must show that the agent CLI ignored the submit key. Afterwards Coleo
+// presses the key again. For example, an agent CLI adds a row to the composer if it takes the key as part of
+// the paste before it. It does so for keys that come within about 40 ms by its own clock, or longer on a
+// loaded machine.
 const ignoredGap = 500 * time.Millisecond
 
-// checkIgnored returns a check, or nil if this agent CLI cannot ignore the pressed key. The check passes if
-// the agent CLI has ignored the key, and the submit key would submit the prompt now.
+// checkIgnored returns a check that passes if the agent CLI has ignored the pressed key, and the submit key
+// would submit the prompt now. It returns nil if this agent CLI never ignores the key.
 func (t *Typist) checkIgnored(s submission) Check {
 	switch {
 	case s.queued:
@@ -68,8 +69,8 @@ func becameRow(s submission) Check {
 }
 
 // submitIfIgnored waits until the outcome of the prompt is known, or until the agent CLI has ignored the
-// pressed key for ignoredGap. If the key is ignored, submitIfIgnored presses the submit key a second and
-// last time. It returns the last outcome. `ok` is false if the time ran out before either happened.
+// pressed key for ignoredGap. If the agent CLI ignores the key, submitIfIgnored presses the submit key a
+// second and last time. It returns the last outcome. `ok` is false if the time ran out first.
 func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome

@@ -8,7 +8,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// isStrange reports whether the screen shows the given appearance of a dialog that no rule knows.
+// isStrange reports whether the screen shows the dialog with the given fingerprint, and no rule knows this
+// dialog.
 func (t *Typist) isStrange(dialog coleo.Fingerprint) bool {
 	return peek(t.view, func(r *reading.Reader) bool {
 		d := r.Strange()

@@ -88,7 +88,8 @@ func (t *Typist) unsettledError(s submission) error {
 	})
 }
 
-// errChanged makes pressSubmit start again. It then decides anew whether it may submit, and with which key.
+// errChanged makes pressSubmit start again. Then pressSubmit decides anew whether it may submit, and with
+// which key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
 // pressSubmit presses the submit key if the composer contains the text. The submit key must never answer a
@@ -101,8 +102,8 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 //   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a
 //     dialog.
 //
-// If pressSubmit succeeds, the Reader first collects the new lines of the agent CLI's record. It uses them after
-// Submitted was called.
+// The Reader holds back new entries of the agent CLI's record while the key is pressed. After a success, the
+// caller must call Reader.Submitted, which adds these entries.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
@@ -119,7 +120,9 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 				return before{}, err
 			}
 			r.HoldEntries()
-			s.time = time.Now() // not earlier, because an earlier prompt with the same text may have begun its turn meanwhile
+			// Take the time as late as possible, because an earlier prompt with the same text may begin its
+			// turn before the key is pressed.
+			s.time = time.Now()
 			return beforeSubmit(r, s.text), nil
 		})
 		if err != nil {
@@ -175,7 +178,8 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && (!picture.Holds(s.text) || picture.Joined(s.text)) {
-		// This can pass: Gemini CLI 0.61.0 shows a composer without the text just before it draws a dialog.
+		// This error is transient: Gemini CLI 0.61.0 shows a composer without the text just before it draws a
+		// dialog.
 		return TransientError{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
@@ -188,7 +192,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 type outcome struct {
 	taken    bool // the agent CLI has begun to work, and its composer no longer contains the text
 	reported bool // the hook or the record has named the prompt
-	blocked  bool // a dialog is open, which only the user can answer
+	blocked  bool // a dialog is open; only the user can answer it
 }
 
 // undecided is the outcome if nothing is known about the prompt.
@@ -224,19 +228,18 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 	return outcome{taken: begun && isReleased(r, s, reported), reported: reported, blocked: isAsking(r)}
 }
 
-// isReleased reports whether the picture shows that the composer no longer contains a prompt because the
-// agent CLI took it.
+// isReleased reports whether the picture proves that the agent CLI took the prompt out of its composer.
 //
 // If the picture has no composer, it may be half drawn, or show a dialog that opened before the agent CLI
 // read the prompt. Such a picture is proof only in these cases:
 //
-//   - It shows work, or a dialog of work, and the agent CLI was not working before. Only this prompt can
-//     have caused that.
+//   - It shows work, or a dialog that only work opens, and the agent CLI was not working before. Only this
+//     prompt can have caused that.
 //   - It shows a dialog, and the hook or the record has named the prompt.
 //
 // If the picture has a composer, the composer must not contain the prompt. If the agent CLI was working
-// before, the composer must be empty. Otherwise it may be a box of the transcript that only looks like a
-// composer. Gemini CLI 0.61.0 shows such a box just before a dialog replaces the composer.
+// before, the composer must even be empty. A composer with another text may be a box of the transcript.
+// Gemini CLI 0.61.0 shows such a box just before a dialog replaces the composer.
 func isReleased(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

@@ -59,8 +59,8 @@ func (st *stage) hookReports(event string) {
 	})
 }
 
-// After the submit key, the program may show a picture without a composer. This must prove that the program
-// took the prompt if nothing else can have changed the picture. Otherwise it must prove nothing.
+// After the submit key, the program may show a picture without a composer. If only the prompt can have caused
+// this picture, it must prove that the program took the prompt. Otherwise the picture must prove nothing.
 func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	t.Parallel()
 	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"

@@ -18,11 +18,11 @@ const (
 	// tickTimeout is how long Coleo waits for the screen to show that an option was ticked or a text was
 	// typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
 	tickTimeout = 20 * time.Second
-	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody ticks options
-	// in a longer list. In some lists, the mark jumps from the end to the beginning. Without the limit, a
-	// search in such a list would never end.
+	// mostRows is the largest number of rows by which Coleo moves the mark, such as "❯", in one list. Nobody
+	// ticks options in a longer list. In some lists, the mark jumps from the end to the beginning. Without
+	// the limit, a search in such a list would never end.
 	mostRows = 200
-	// mostPasses is how often Coleo goes through a list at most. The last pass must find nothing to change.
+	// mostPasses is the largest number of passes through a list. The last pass must find nothing to change.
 	// Because a tick can change other ticks, a second pass may have to correct the ticks of the first.
 	mostPasses = 3
 )
@@ -39,15 +39,14 @@ type ticker struct {
 type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
-	submit bool // the mark is at the submit row
-	// set if keys, and not a submit row, submit the list while some options may be out of sight
+	submit bool // the mark, such as "❯", is at the submit row
+	// an error if the list has no submit row, and some of its options may be out of sight; else nil
 	hidden error
 }
 
-// tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
-// and waits for the effect after each key. It submits only if exactly the wanted options are
-// ticked. If it fails before that, the error reports that nothing was submitted, and which options
-// are ticked.
+// tickAll ticks the wanted options and submits them. It checks the newest picture before each key, and waits
+// for the effect after each key. It submits only if exactly the wanted options are ticked. If tickAll fails
+// before the submission, the error says that nothing was submitted, and which options are ticked.
 func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
 	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
 	do := k.tickByMark
@@ -164,7 +163,7 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 		switch i := l.dialog.Default; {
 		case err != nil:
 			return err
-		case i >= 0 && !k.mayEnd(l, i): // submit keys that act on the marked option would not submit the list here
+		case i >= 0 && !k.mayEnd(l, i): // submit keys would not submit the list at this option
 			return coleo.Errorf(coleo.EUnsupported, "the mark is at option %d (%s), where keys do not submit", i+1,
 				l.dialog.Options[i])
 		}
@@ -176,7 +175,7 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 //
 //   - An option has a wrong tick.
 //   - The free-text option does not contain k.Text.
-//   - Keys, and not a submit row, submit the list, and an option may be out of sight.
+//   - The list has no submit row, and an option may be out of sight.
 func (k *ticker) checkTicks(l listView) error {
 	if l.hidden != nil {
 		return l.hidden
@@ -202,9 +201,9 @@ func (k *ticker) checkTicks(l listView) error {
 	return nil
 }
 
-// tickByMark moves the mark through the list and ticks the wanted options. It repeats this until one pass
-// has changed nothing. In that pass, it has read every tick after the last change, so all ticks are right.
-// The mark is then at the place where the ticks are submitted, and tickByMark submits them.
+// tickByMark moves the mark of the list, such as "❯", from option to option, and ticks the wanted options. It
+// goes through the list until one pass changes nothing, which proves that all ticks are right. The mark is
+// then at the place where the ticks are submitted, and tickByMark submits them.
 func (k *ticker) tickByMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.passOnce(ctx)
@@ -225,9 +224,9 @@ func (k *ticker) tickByMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is at the place where the ticks are submitted. In a list with a submit
-// row, this is the submit row. In any other list, it is the last option at which submit keys may be
-// pressed.
+// atEnd reports whether the mark, such as "❯", is at the place where the ticks are submitted. In a list with
+// a submit row, this place is the submit row. In any other list, it is the last option at which submit keys
+// may be pressed.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -240,16 +239,16 @@ func (k *ticker) atEnd(l listView) bool {
 	return false
 }
 
-// mayEnd reports whether submit keys may be pressed while the mark is at the option with the index `i`.
-// They may not in two cases. An option without a box, such as "Cancel", would do something else on ENTER.
-// An empty free-text option would take the keys as text.
+// mayEnd reports whether submit keys may be pressed while the mark, such as "❯", is at the option with the
+// index `i`. They may not in two cases. At an option without a box, such as "Cancel", ENTER would do
+// something else. In an empty free-text option, the keys would become its text.
 func (k *ticker) mayEnd(l listView, i int) bool {
 	emptyText := k.Text == "" && i == l.dialog.TextOption-1
 	return i < len(l.ticks) && l.ticks[i] != rules.NoTick && !emptyText
 }
 
-// submit presses the keys that submit the ticks, if the mark is at the right place and exactly the
-// wanted options are ticked.
+// submit presses the keys that submit the ticks. It does so only if the mark is at the right place and
+// exactly the wanted options are ticked.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
@@ -266,9 +265,8 @@ func (k *ticker) submit(ctx context.Context) error {
 	})
 }
 
-// passOnce moves the mark to the first option, and from there down to the place where the ticks are
-// submitted. It ticks the wanted options on the way. It reports whether it changed a tick or a
-// text.
+// passOnce moves the mark, such as "❯", to the first option, and from there down to the place where the ticks
+// are submitted. It ticks the wanted options on the way. It reports whether it changed a tick or a text.
 func (k *ticker) passOnce(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -355,7 +353,7 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 	return nil
 }
 
-// moveUntil moves the mark with the given key until the newest picture satisfies the condition.
+// moveUntil moves the mark, such as "❯", with the given key until `arrived` accepts the newest picture.
 func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listView) bool) error {
 	for range mostRows {
 		l, err := k.awaitList(ctx)
@@ -369,13 +367,14 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
 }
 
-// mostMoves is how often Coleo presses a key at most to move the mark once. Gemini CLI 0.61.0 loses keys
-// while it draws. Coleo presses the key again only if the screen shows that the mark has not moved.
+// mostMoves is the largest number of times that Coleo presses a key to move the mark, such as "❯", once.
+// Gemini CLI 0.61.0 loses keys while it draws. Coleo presses the key again only if the screen shows that the
+// mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. oldList is the list before the move. If the mark is at the free-text
-// option, move first waits. Gemini CLI 0.61.0 loses a key that comes right after the mark has reached this
-// option.
+// move moves the mark, such as "❯", by one row. oldList is the list before the move. If the mark is at the
+// free-text option, move first waits. Gemini CLI 0.61.0 loses a key that comes right after the mark has
+// reached this option.
 func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
 	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

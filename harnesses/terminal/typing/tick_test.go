@@ -87,8 +87,8 @@ func (b *boxes) take(key string) {
 // textAt returns the index of the option that accepts a text, or -1.
 func (b *boxes) textAt() int { return slices.Index(b.labels, "other") }
 
-// follow updates the option that ticks all options above it. It has a tick if and only if all of them have
-// one.
+// follow updates the option that ticks all options above it. That option has a tick if and only if all
+// options above it have one.
 func (b *boxes) follow() {
 	if last := len(b.labels) - 1; b.all {
 		b.ticks[last-1] = !slices.Contains(b.ticks[:last-1], false)

@@ -42,8 +42,7 @@ func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	return nil
 }
 
-// Pause waits until the present caller has finished typing. Nobody can type until the caller calls
-// resume.
+// Pause waits until nobody types. Afterwards nobody can type until the function `resume` is called.
 func (t *Typist) Pause() (resume func()) {
 	_, resume = t.turn.take()
 	return resume

@@ -26,8 +26,8 @@ type View interface {
 	// Update calls the function `change`, which can record in the Reader what was typed. If `change`
 	// returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. If ctx has ended, nobody waits
-	// for the keys anymore, and the error is a CallerGoneError.
+	// Write sends keys to the program, and reports whether they were typed. If ctx has ended, Write types
+	// nothing, and returns a CallerGoneError.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
@@ -35,11 +35,10 @@ type View interface {
 type Keys struct {
 	ID     string // keys with the same id are typed at most once
 	Data   []byte
-	IfSeen bool  // true to type nothing if the program has written output after the offset Seen
+	IfSeen bool  // type nothing if the program has written output after the offset Seen
 	Seen   int64 // end of the output that the caller has seen, in bytes
-	// Inside means that the keys change an open dialog without answering it. For example, they tick an option.
-	// The caller waits for that change. If a picture without the dialog comes meanwhile, the dialog still
-	// counts as the same, drawn again.
+	// Inside means that the keys change an open dialog without answering it. For example, they tick an
+	// option. Until the screen shows this change, a picture without the dialog does not end the dialog.
 	Inside bool
 }
 
@@ -51,10 +50,10 @@ type At struct {
 	Looked     <-chan struct{}
 }
 
-// lookRetry is the longest wait for the next look at the screen.
+// lookRetry is the longest time that Wait waits.
 const lookRetry = 30 * time.Millisecond
 
-// Wait waits for the next look at the screen, for at most 30 ms. If ctx ends first, it
+// Wait waits until the session has read the screen again, but for at most 30 ms. If ctx ends first, it
 // returns the error of ctx.
 func (a At) Wait(ctx context.Context) error {
 	retry := time.NewTimer(lookRetry)
@@ -77,8 +76,7 @@ func (p TransientError) Error() string { return p.Err.Error() }
 // Unwrap returns the error that stays if the picture does not change.
 func (p TransientError) Unwrap() error { return p.Err }
 
-// CallerGoneError is the error for keys that were not typed because nobody waits for them
-// anymore.
+// CallerGoneError is the error for keys that were not typed because their caller has stopped waiting.
 type CallerGoneError struct{ Err error }
 
 func (u CallerGoneError) Error() string { return u.Err.Error() }
@@ -97,9 +95,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the function `look` with each new picture, until that function reports that it is done, or
-// the limit has passed. await returns the last value that the function found, and whether it was done in
-// time.
+// await calls the function `look` with each new picture, until `look` reports that it is done or the limit
+// has passed. await returns the last value that `look` found, and whether `look` was done in time.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
