@@ -202,7 +202,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/verb":       {".", "printable"},
 	"cmd/coleo/show":       {".", "printable", "pty", "cmd/coleo/verb"},
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show", "printable"},
-	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
+	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb", "wholefile"},
 	"cmd/coleo/setup": {".", "api/apiclient", "api/signin", "config", "holder/process", "store/lock",
 		"cmd/coleo/executable", "wholefile", "paths"},
 	"cmd/coleo/installed": {".", "harnesses/terminal/launch", "harnesses/terminal/pack", "registry",

@@ -1,10 +1,15 @@
 package coleo
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -162,6 +167,97 @@ func (a Arm) DecodeConfig() (c SpawnConfig, err error) {
 		return c, Errorf(EInternal, "read the configuration of arm %s: %v", a.Name, err)
 	}
 	return c, nil
+}
+
+// UnmarshalJSON decodes a configuration. It keeps the fields that only a newer Coleo knows in c.Newer. The key of such
+// a field is its path, for example "sandbox.kind". So a configuration loses nothing if this version stores it again.
+func (c *SpawnConfig) UnmarshalJSON(data []byte) error {
+	type plain SpawnConfig // has no methods
+	p := plain(*c)
+	p.Newer = nil
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	err := strict.Decode(&p)
+	if err != nil {
+		p.Newer = map[string]json.RawMessage{}
+		err = json.Unmarshal(data, &p)
+		addUnknown(p.Newer, "", data, reflect.TypeFor[plain]())
+	}
+	*c = SpawnConfig(p)
+	return err
+}
+
+// MarshalJSON encodes a configuration, with the fields in c.Newer. If the object above such a field is gone, for
+// example because there is no sandbox any more, MarshalJSON leaves the field out.
+func (c SpawnConfig) MarshalJSON() ([]byte, error) {
+	type plain SpawnConfig
+	out, err := json.Marshal(plain(c))
+	for path, value := range c.Newer {
+		if err == nil {
+			out, err = setField(out, strings.Split(path, "."), value)
+		}
+	}
+	return out, err
+}
+
+// CheckKnown returns EUnsupported if the configuration has fields that only a newer Coleo knows. No arm may start with
+// it, because such a field may be a protection, for example a part of the sandbox.
+func (c SpawnConfig) CheckKnown() error {
+	if len(c.Newer) == 0 {
+		return nil
+	}
+	return Errorf(EUnsupported, "nothing was started: a newer version of coleo has stored the arm's configuration, and "+
+		"this version does not know its %s: use the newer version, or start a new arm",
+		strings.Join(slices.Sorted(maps.Keys(c.Newer)), ", "))
+}
+
+// addUnknown adds the fields of a JSON object that the type t does not have, each under its path.
+func addUnknown(to map[string]json.RawMessage, above string, object json.RawMessage, t reflect.Type) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil {
+		return
+	}
+	for key, value := range fields {
+		of, known := fieldType(t, key)
+		if !known {
+			to[above+key] = value
+		} else if of.Kind() == reflect.Struct {
+			addUnknown(to, above+key+".", value, of)
+		}
+	}
+}
+
+// fieldType returns the type of the field of t with the given key in JSON. For a pointer, it is the type of the value.
+func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !strings.EqualFold(cmp.Or(name, f.Name), key) {
+			continue
+		}
+		if f.Type.Kind() == reflect.Pointer {
+			return f.Type.Elem(), true
+		}
+		return f.Type, true
+	}
+	return nil, false
+}
+
+// setField returns a JSON object in which the field with the given path has the given value.
+func setField(object json.RawMessage, path []string, value json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal(object, &fields)
+	if err == nil && len(path) > 1 {
+		inner, there := fields[path[0]]
+		if !there {
+			return object, nil
+		}
+		value, err = setField(inner, path[1:], value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields[path[0]] = value
+	return json.Marshal(fields)
 }
 
 // NewUUID returns a random UUID (version 4).

@@ -354,6 +354,9 @@ type SpawnConfig struct {
 	// AllowSudo allows the agent CLI to get more privileges through programs such as sudo. With
 	// these privileges, the agent CLI might be able to type into its own terminal.
 	AllowSudo bool `json:"-"`
+
+	// Newer contains the stored fields that only a newer Coleo knows: see CheckKnown.
+	Newer map[string]json.RawMessage `json:"-"`
 }
 
 // ModelScripted is the name of the scripted model: a program of Coleo that runs on the arm's host and

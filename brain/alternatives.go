@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/placement"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/limit"
 	"coleo.dev/repeat"
@@ -122,7 +123,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	if err != nil {
 		return err
 	}
-	c := arm.SpawnConfig()
+	c, err := start.Stored(arm)
+	if err != nil {
+		return err
+	}
 	provider, model := coleo.SplitModel(name)
 	if provider == "" && h.Info().Catalog {
 		provider = arm.Provider

@@ -22,6 +22,7 @@ var ownOfStart = map[string]string{
 	"Reached": "the host agent sets it", "OwnNetwork": "the host agent sets it", "Keep": "the host agent sets it",
 	"AllowSudo": "the host agent sets it",
 	"Worktree":  "the new arm works in the folder of the first arm",
+	"Newer":     "an arm with such fields has no subarm and no successor",
 	"Chosen":    "see TestEachFieldOfChosenIsInheritedOrListed",
 }
 
@@ -96,6 +97,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Uint8:
+		v.SetUint(7)
 	case reflect.Float64:
 		v.SetFloat(7)
 	case reflect.Slice:

@@ -111,6 +111,10 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, 
 		if !maps.Equal(row.Labels, arm.Labels) {
 			return coleo.Errorf(coleo.EConflict, "the labels of arm %s were changed meanwhile: nothing was started", row.Name)
 		}
+		if numberOfChosen(*row) != numberOfChosen(read) {
+			return coleo.Errorf(coleo.EConflict, "the mode, the model, the budget or what arm %s does at a limit was changed "+
+				"meanwhile: nothing was started; start it again", row.Name)
+		}
 		was = *row
 		eachField(row, read, arm, func(_, from, to any) bool { return !reflect.DeepEqual(from, to) })
 		row.Generation = was.Generation
@@ -118,6 +122,14 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, 
 		return nil
 	})
 	return was, ordered, err
+}
+
+// numberOfChosen returns the number of the coleo.Chosen in a row, or 0 if the row has none.
+func numberOfChosen(row coleo.Arm) int {
+	if c := row.SpawnConfig(); c.Chosen != nil {
+		return c.Chosen.Number
+	}
+	return 0
 }
 
 // eachField calls `choose` for each field, with the field's values in `row`, `from` and `to`. If `choose`

@@ -186,7 +186,11 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 // another model than the requested one, `change` contains the requested model.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
-	c, err := start.Stored(arm)
+	row, err := b.DB.Arm(ctx, arm.ID) // a user may have changed the configuration since the caller has read `arm`
+	if err != nil {
+		return err
+	}
+	c, err := start.Stored(row)
 	if err != nil {
 		return err
 	}

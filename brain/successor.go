@@ -127,7 +127,10 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	if s.arm, err = b.successorArm(ctx, first, q); err != nil {
 		return s, err
 	}
-	own := first.SpawnConfig()
+	own, err := start.Stored(first)
+	if err != nil {
+		return s, err
+	}
 	if at != nil {
 		own.OnLimit, own.Chosen = own.AtLimit().After(at.Step), nil
 	}

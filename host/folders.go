@@ -150,6 +150,37 @@ func queueBefore(r store.ArmRecord, generation int) *coleo.Queue {
 	return &coleo.Queue{Entries: r.Queue.Entries, Paused: olderCopy}
 }
 
+// doubtRecord corrects the arm's record if the database is older than the arm. If the database was put back from a
+// backup, nobody knows what the arm has done since. So doubtRecord ends the open runs without an answer, and pauses the
+// queue. A parked arm does not continue by itself.
+func (a *arm) doubtRecord(ctx context.Context) error {
+	if err := a.forgetPast(ctx); err != nil || !a.host.DB.IsBackup() {
+		return err
+	}
+	return a.change(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
+		for _, run := range armrecord.OpenRuns(*r) {
+			end := coleo.RunEnd{Status: coleo.Idle, Outcome: coleo.OutcomeUnproven}
+			events = append(events, armrecord.EndRuns(r, run.ID, end, nil)...)
+		}
+		q := armrecord.Queue(r)
+		if len(q.Entries) == 0 && q.Parked == nil || q.Paused != "" {
+			return events
+		}
+		return append(events, armrecord.SetQueue(r, queue.Pause(q, olderCopy, false), coleo.QueuePaused, "")...)
+	})
+}
+
+// endBackup removes the mark of a backup, after doubtRecord was called for each arm.
+func (h *Host) endBackup(ctx context.Context) {
+	if !h.DB.IsBackup() {
+		return
+	}
+	h.Log.Warn("the database was put back from a backup: queues are paused, and open runs have ended")
+	if err := h.DB.EndBackup(ctx); err != nil {
+		h.Log.Error("remove the mark of a backup", "error", err)
+	}
+}
+
 // forgetPast removes the prompts from the arm's queue that have left it before, according to the arm's folder. The
 // queue has such prompts if the database was replaced by an older copy. They must not be sent again. If one of them
 // was sent, forgetPast also pauses the queue.

@@ -254,8 +254,8 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	for _, a := range h.allArms() {
 		record := a.record
 		adopting.Go(func() {
-			if err := a.forgetPast(ctx); err != nil {
-				h.Log.Error("compare the queue of an arm with its folder", "arm", a.name(), "error", err)
+			if err := a.doubtRecord(ctx); err != nil {
+				h.Log.Error("compare the record of an arm with its folder", "arm", a.name(), "error", err)
 			}
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
@@ -275,6 +275,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		})
 	}
 	adopting.Wait()
+	h.endBackup(ctx)
 	return nil
 }
 

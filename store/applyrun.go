@@ -76,6 +76,9 @@ func applyRunResult(run coleo.Run, e coleo.Event) coleo.Run {
 	if err != nil {
 		return run
 	}
+	if end.Outcome == coleo.OutcomeUnproven && !run.Ended.IsZero() {
+		return run // a host agent whose database was put back from a backup has lost the first end
+	}
 	run.Ended, run.Status, run.Outcome, run.Whole = e.Time, end.Status, end.Outcome, end.Whole
 	run.Compact = run.Compact || end.Compact
 	run.Answer, run.AnswerCut = cutText(end.Answer)

@@ -29,6 +29,7 @@ type HostDB struct {
 	host   atomic.Pointer[string]
 
 	insert *sql.Stmt // the statement that adds an event; it is prepared once for all events
+	backup bool      // see IsBackup
 
 	deleted atomic.Uint64 // the highest number of a deleted event; lower numbers may also be missing
 }
@@ -79,6 +80,7 @@ func (h *HostDB) load() error {
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.legacy),
 			tx.QueryRow("SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM meta "+
 				"WHERE key = 'deleted'), 0)").Scan(&deleted),
+			tx.QueryRow("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", backupMark).Scan(&h.backup),
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
 		if err != nil || at == 0 {
 			newest = h.epoch
@@ -100,6 +102,18 @@ func randomID() string { return strings.ToLower(rand.Text()[:13]) }
 func (h *HostDB) Close() error {
 	h.head.close()
 	return h.db.Close()
+}
+
+// IsBackup reports whether the database is a backup that was put back: see MarkBackup. The arms may have done something
+// since that the database does not contain. IsBackup returns the same result until the database is opened again.
+func (h *HostDB) IsBackup() bool { return h.backup }
+
+// EndBackup removes the mark of a backup.
+func (h *HostDB) EndBackup(ctx context.Context) error {
+	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM meta WHERE key = ?", backupMark)
+		return err
+	})
 }
 
 // drawnHost begins the id that OpenHost draws for a host agent. An id of randomID follows.

@@ -73,6 +73,21 @@ func TestARunsRowTellsItsEvents(t *testing.T) {
 	equal(t, "events", kept, events)
 }
 
+// A host agent whose database was put back from a backup ends a run a second time, without an answer. The row must
+// keep the first end.
+func TestTheEndFromABackupDoesNotReplaceTheEndOfARun(t *testing.T) {
+	t.Parallel()
+	unproven := work("r", 0, coleo.EventRunEnd, coleo.RunEnd{Outcome: coleo.OutcomeUnproven})
+	run := ApplyRun(coleo.Run{}, work("r", 0, coleo.EventRunStart, coleo.Receipt{Text: "one"}))
+	if open := ApplyRun(run, unproven); open.Outcome != coleo.OutcomeUnproven {
+		t.Errorf("an open run has ended with %+v", open)
+	}
+	run = ApplyRun(run, work("r", 0, coleo.EventRunEnd, coleo.RunEnd{Answer: "two", Outcome: coleo.OutcomeFinished}))
+	if again := ApplyRun(run, unproven); again.Answer != "two" || again.Outcome != coleo.OutcomeFinished {
+		t.Errorf("the run has ended with %+v, want its first end", again)
+	}
+}
+
 func TestLongTextsOfARunAreCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	long := "x" + strings.Repeat("é", coleo.MaxRunText)

@@ -130,3 +130,19 @@ func ForgetTokens(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+// backupMark is the key in the table meta of a host's database that MarkBackup writes.
+const backupMark = "backup"
+
+// MarkBackup marks a copy of a host's database as a backup: see HostDB.IsBackup.
+func MarkBackup(ctx context.Context, path string) error {
+	db, err := sqlite.Open(path, "mode=rw")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err = db.ExecContext(ctx, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, '')", backupMark); err != nil {
+		return fmt.Errorf("mark the copy %s as a backup: %w", path, err)
+	}
+	return nil
+}

@@ -82,7 +82,8 @@ func Grant(p Parent, w SpawnRequest) (coleo.ArmRequest, error) {
 		PermissionMode: mode}, nil
 }
 
-// CheckAllowed returns EForbidden if an arm with the configuration c may never have a subarm.
+// CheckAllowed returns EForbidden if an arm with the configuration c may never have a subarm. It returns EUnsupported
+// if only a newer Coleo can start an arm with this configuration.
 func CheckAllowed(c coleo.SpawnConfig) error {
 	switch {
 	case c.Depth >= MaxDepth:
@@ -94,7 +95,7 @@ func CheckAllowed(c coleo.SpawnConfig) error {
 	case len(c.Tools) == 0:
 		return coleo.Errorf(coleo.EForbidden, "this arm can have no subarms: it has no tools of Coleo")
 	}
-	return nil
+	return c.CheckKnown()
 }
 
 // CheckLimit returns EConflict if one more subarm would be too many. ofParent counts the parent's

@@ -47,6 +47,8 @@ var needs = []need{
 		func(b bus.Beat) bool { return b.TakesSandboxNet }, "makes no sandboxes that reach only some hosts"},
 	{func(o bus.SpawnOrder) bool { return o.Config.Chosen != nil && o.Config.Chosen.Budget != nil },
 		func(b bus.Beat) bool { return b.TakesBudget }, "keeps no budgets"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Policy != "" && o.Config.Policy != coleo.PolicyOff },
+		func(b bus.Beat) bool { return b.TakesPolicy }, "judges no dialogs by a policy"},
 	{func(o bus.SpawnOrder) bool { return o.Request != "" && o.Config.Parent == "" },
 		func(b bus.Beat) bool { return b.TakesTriggers }, "starts no arms of triggers"},
 	{func(o bus.SpawnOrder) bool { return o.Config.EndWhenDone },

@@ -134,6 +134,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 		"a sandbox":                   {"TakesSandbox", box(coleo.Sandbox{Kind: coleo.SandboxBwrap})},
 		"a limit of a sandbox":        {"TakesSandboxLimit", box(coleo.Sandbox{Kind: "bwrap", Limit: "pids=9"})},
 		"a sandbox with some hosts":   {"TakesSandboxNet", box(coleo.Sandbox{Kind: "bwrap", Network: "allow=a.example"})},
+		"a policy":                    {"TakesPolicy", config(coleo.SpawnConfig{Policy: coleo.PolicyShadow})},
 		"a budget":                    {"TakesBudget", config(coleo.SpawnConfig{Chosen: budget})},
 		"an order of a trigger":       {"TakesTriggers", bus.SpawnOrder{Request: "r1"}},
 		"an arm that ends by itself":  {"TakesEndWhenDone", config(coleo.SpawnConfig{EndWhenDone: true})},

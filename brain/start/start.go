@@ -124,7 +124,7 @@ func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
 	if !known || len(arm.Config) == 0 {
 		return coleo.SpawnConfig{}, nil
 	}
-	c, err := arm.DecodeConfig()
+	c, err := decode(arm)
 	if err == nil {
 		c.Conversation = arm.SessionID
 	}
@@ -132,11 +132,21 @@ func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
 }
 
 // Stored returns the configuration of an arm's last start, which the row must contain. It returns EUnavailable if the
-// row has none. After the database was lost, a row has none until its host agent reports the arm.
+// row has none. After the database was lost, a row has none until its host agent reports the arm. Stored returns
+// EUnsupported for a configuration that only a newer Coleo can start.
 func Stored(arm coleo.Arm) (coleo.SpawnConfig, error) {
 	if len(arm.Config) == 0 {
 		return coleo.SpawnConfig{}, coleo.Errorf(coleo.EUnavailable, "the configuration of arm %s is not known yet: "+
 			"its host agent reports it. Nothing was started", arm.Name)
 	}
-	return arm.DecodeConfig()
+	return decode(arm)
+}
+
+// decode returns the configuration of an arm. It returns EUnsupported if only a newer Coleo can start it.
+func decode(arm coleo.Arm) (coleo.SpawnConfig, error) {
+	c, err := arm.DecodeConfig()
+	if err == nil {
+		err = c.CheckKnown()
+	}
+	return c, err
 }

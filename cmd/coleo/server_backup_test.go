@@ -79,6 +79,9 @@ func TestABackupOfWhatRunsIsPutBack(t *testing.T) {
 		}
 	}
 	f.must("up")
+	if log := f.read("state/logs/agent.log"); !strings.Contains(log, "put back from a backup") {
+		t.Errorf("the host agent does not know that its database was put back:\n%s", log)
+	}
 	if end := f.awaitRun(before); !strings.Contains(end.Answer, "before") {
 		t.Errorf("the run before the backup ended with %+v", end)
 	}

@@ -1,16 +1,16 @@
 package executable
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"coleo.dev/config"
+	"coleo.dev/wholefile"
 )
 
 // executeOK is the mode in which access(2) checks whether a file can be executed. This check also
@@ -41,9 +41,11 @@ func writeLean(program []byte) (string, error) {
 	sum := sha256.Sum256(program)
 	dir := filepath.Join(paths.State, "bin", hex.EncodeToString(sum[:8]))
 	path := filepath.Join(dir, "coleo")
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() != int64(len(program)) {
-		err = writeProgram(dir, path, program)
+	// Compare the whole content, because a loss of power can damage a file without changing its size.
+	if kept, readErr := os.ReadFile(path); readErr != nil || !bytes.Equal(kept, program) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = wholefile.Replace(path, program, 0o700)
+		}
 	}
 	if err == nil {
 		err = syscall.Access(path, executeOK)
@@ -52,22 +54,4 @@ func writeLean(program []byte) (string, error) {
 		return "", fmt.Errorf("keep the holder's program at %s: %w", path, err)
 	}
 	return path, nil
-}
-
-// writeProgram writes a program to path, completely or not at all. Several processes can call
-// writeProgram for the same path at the same time.
-func writeProgram(dir, path string, program []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, "new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(program)
-	if err = errors.Join(err, tmp.Chmod(0o700), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

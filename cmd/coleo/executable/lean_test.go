@@ -19,18 +19,21 @@ func TestTheLeanHolderIsWrittenOnceAndWhole(t *testing.T) {
 	if out, err := exec.Command(first).Output(); err != nil || string(out) != "lean\n" {
 		t.Fatalf("run %s: %q, %v", first, out, err)
 	}
-	if err := os.WriteFile(first, []byte("torn"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	again, err := writeLean(program)
-	if raw, readErr := os.ReadFile(again); err != nil || readErr != nil || again != first ||
-		!bytes.Equal(raw, program) {
-		t.Fatalf("written again at %s (%v): %q, %v", again, err, raw, readErr)
+	// a loss of power can leave a file that is too short, or a file of the right size that contains zeros
+	for _, torn := range [][]byte{[]byte("torn"), make([]byte, len(program))} {
+		if err := os.WriteFile(first, torn, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		again, err := writeLean(program)
+		if raw, readErr := os.ReadFile(again); err != nil || readErr != nil || again != first ||
+			!bytes.Equal(raw, program) {
+			t.Fatalf("written again at %s (%v): %q, %v", again, err, raw, readErr)
+		}
 	}
 	if other, err := writeLean(append(program, '\n')); err != nil || other == first {
 		t.Fatalf("another version is at %s too (%v)", other, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "state", "bin", "*", "new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "state", "bin", "*", "*")); len(left) != 2 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -84,8 +84,12 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the process that creates this database has never run on this machine
 		}
-		if err == nil && db == s.ServeDB() {
+		switch {
+		case err != nil:
+		case db == s.ServeDB():
 			err = store.ForgetTokens(ctx, copied)
+		default:
+			err = store.MarkBackup(ctx, copied)
 		}
 		if err != nil {
 			return nil, err

@@ -32,6 +32,11 @@ const (
 	// cutOffTime is how long to wait for serve to notice that an order to start an arm never reached the arm's
 	// host agent. Serve learns it from the reports of the host agent, which come every 1.5 s (bus.PulseEvery).
 	cutOffTime = 15 * time.Second
+	// silentTime is how long to repeat orders to host agents that do not answer. On a loaded machine, a host agent that
+	// runs can be silent for longer than bus.SilentAfter, and serve then refuses orders for its arms.
+	silentTime = 15 * time.Second
+	// killAgain is the pause before such an order is repeated.
+	killAgain = 250 * time.Millisecond
 )
 
 func newDownCommand() *cobra.Command {
@@ -146,6 +151,8 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 // again until it finds no other running arm. If some cannot be ended, it still ends all others, and then returns the
 // errors.
 func endArms(ctx context.Context, client *apiclient.Client, out io.Writer) (failed error) {
+	patient, cancel := context.WithTimeout(ctx, silentTime)
+	defer cancel()
 	for tried := map[string]bool{}; ; {
 		list, err := client.Arms(ctx, true)
 		if err != nil {
@@ -158,12 +165,13 @@ func endArms(ctx context.Context, client *apiclient.Client, out io.Writer) (fail
 		for _, arm := range list {
 			tried[arm.ID] = true
 		}
-		failed = errors.Join(failed, endList(ctx, client, list, out))
+		failed = errors.Join(failed, endList(ctx, patient, client, list, out))
 	}
 }
 
-// endList ends the given arms, and returns the errors.
-func endList(ctx context.Context, client *apiclient.Client, list []coleo.Arm, out io.Writer) error {
+// endList ends the given arms, and returns the errors. Until `patient` ends, it repeats orders to host agents that do
+// not answer.
+func endList(ctx, patient context.Context, client *apiclient.Client, list []coleo.Arm, out io.Writer) error {
 	var mu sync.Mutex // guards failed and the output
 	var failed error
 	var ending sync.WaitGroup
@@ -173,6 +181,9 @@ func endList(ctx context.Context, client *apiclient.Client, list []coleo.Arm, ou
 		ending.Go(func() {
 			defer func() { <-room }()
 			err := killOne(ctx, client, arm)
+			for coleo.ErrorCode(err) == coleo.EUnavailable && waits(patient, killAgain) {
+				err = killOne(ctx, client, arm)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if failed = errors.Join(failed, err); err == nil {
@@ -197,4 +208,14 @@ func killOne(ctx context.Context, client *apiclient.Client, arm coleo.Arm) error
 		return err
 	}
 	return nil
+}
+
+// waits waits for a time, and returns true. If ctx ends first, it returns false.
+func waits(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }

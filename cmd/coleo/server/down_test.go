@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"coleo.dev"
@@ -44,5 +45,33 @@ func TestDownEndsAnArmThatIsStartedMeanwhile(t *testing.T) {
 	}
 	if err := endArms(t.Context(), client, io.Discard); err != nil || !slices.Equal(killed, []string{"a1", "a2"}) {
 		t.Errorf("it has ended %q, %v", killed, err)
+	}
+}
+
+// On a loaded machine, a host agent can be silent for some seconds. Serve refuses orders for its arms meanwhile. The
+// arms must be ended as soon as the host agent answers again.
+func TestDownWaitsForASilentHostAgent(t *testing.T) {
+	t.Parallel()
+	var kills atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		arm := coleo.Arm{ID: "a1", Name: "one", Status: coleo.StatusIdle}
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/kill"):
+			_ = json.NewEncoder(w).Encode(wire.ArmsReply{Arms: []coleo.Arm{arm}})
+		case kills.Add(1) < 3:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": coleo.Errorf(coleo.EUnavailable, "it does not answer")})
+		default:
+			_ = json.NewEncoder(w).Encode(wire.KillReply{Arm: arm})
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := apiclient.New(apiclient.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := endArms(t.Context(), client, io.Discard); err != nil || kills.Load() != 3 {
+		t.Errorf("after %d orders: %v, want that the third ends the arm", kills.Load(), err)
 	}
 }
