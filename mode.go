@@ -359,7 +359,7 @@ type Login struct {
 	// checked whether the model server accepts it.
 	LoggedIn bool     `json:"logged_in"`
 	Env      []string `json:"env,omitempty"`   // the names of the variables that contain a key; never their values
-	Files    []string `json:"files,omitempty"` // the paths of the login files that exist, below HOME
+	Files    []string `json:"files,omitempty"` // the paths of the login files that exist, below HOME or absolute
 }
 
 // LoginChecker is a harness that can find out whether its user is logged in.

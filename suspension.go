@@ -112,6 +112,24 @@ func (s Suspension) Check(d Decision) error {
 	return nil
 }
 
+// SuspensionNamed returns the suspension with the given id. It returns ENotFound if there is none. It returns
+// EConflict if several have the id, because two arms can show the same dialog.
+func SuspensionNamed(list []Suspension, id string) (Suspension, error) {
+	var found []Suspension
+	for _, s := range list {
+		if s.ID == id {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Suspension{}, Errorf(ENotFound, "nothing with the id %q waits for an answer", id)
+	case 1:
+		return found[0], nil
+	}
+	return Suspension{}, Errorf(EConflict, "%d arms wait for an answer with the id %q, so name the arm too", len(found), id)
+}
+
 // Chosen returns the numbers of the options that the decision chooses, from 1.
 func (d Decision) Chosen() []int {
 	if d.Option != 0 {

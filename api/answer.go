@@ -162,20 +162,20 @@ func (f fence) AnswerSuspension(ctx context.Context, word, id string, d coleo.De
 	if err != nil {
 		return coleo.Suspension{}, err
 	}
-	at := slices.IndexFunc(waiting, func(s coleo.Suspension) bool { return s.ID == id })
-	if id != "" && at < 0 {
-		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "nothing with the id %q waits for an answer", id)
-	}
-	if at >= 0 {
-		word = waiting[at].Arm
-		if kind := waiting[at].Kind; kind == coleo.SuspensionSubarm || kind == coleo.SuspensionMessage {
+	var named coleo.Suspension
+	if id != "" {
+		if named, err = coleo.SuspensionNamed(waiting, id); err != nil {
+			return coleo.Suspension{}, err
+		}
+		word = named.Arm
+		if kind := named.Kind; kind == coleo.SuspensionSubarm || kind == coleo.SuspensionMessage {
 			return coleo.Suspension{}, coleo.Errorf(coleo.EForbidden, "only a person decides about subarms and about messages "+
 				"between arms; nothing was done")
 		}
 	}
 	arm, err := f.checkAnswer(ctx, word, id, d)
-	if err == nil && waiting[at].Kind == coleo.SuspensionDialog {
-		err = checkNumbers(waiting[at].Dialog, coleo.Fingerprint(id), d)
+	if err == nil && named.Kind == coleo.SuspensionDialog {
+		err = checkNumbers(named.Dialog, coleo.Fingerprint(id), d)
 	}
 	if err != nil {
 		return coleo.Suspension{}, err

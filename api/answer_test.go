@@ -45,7 +45,7 @@ func (b *family) Suspensions(context.Context, string) ([]coleo.Suspension, error
 	return []coleo.Suspension{{ID: "q-a", Arm: "a"}, {ID: "q-b", Arm: "b"},
 		{ID: "q-s", Arm: "s"}, {ID: "q-f", Arm: "f"}, {ID: "q-u", Arm: "u"},
 		{ID: "q-subarm", Arm: "b", Kind: coleo.SuspensionSubarm},
-		{ID: "q-message", Arm: "b", Kind: coleo.SuspensionMessage}}, nil
+		{ID: "q-message", Arm: "b", Kind: coleo.SuspensionMessage}, {ID: "q-twice", Arm: "b"}, {ID: "q-twice", Arm: "a"}}, nil
 }
 
 func (b *family) AnswerSuspension(_ context.Context, arm, id string, _ coleo.Decision,
@@ -329,6 +329,7 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 	_, unknown := client.AnswerSuspension(t.Context(), "b", "q-x", yes)
 	_, subarm := client.AnswerSuspension(t.Context(), "b", "q-subarm", yes)
 	_, message := client.AnswerSuspension(t.Context(), "", "q-message", yes)
+	_, twice := client.AnswerSuspension(t.Context(), "", "q-twice", yes)
 	for name, c := range map[string]struct {
 		err  error
 		want coleo.Code
@@ -338,6 +339,7 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 		"an unknown one":  {unknown, coleo.ENotFound},
 		"a subarm":        {subarm, coleo.EForbidden},
 		"a message":       {message, coleo.EForbidden},
+		"one of two arms": {twice, coleo.EConflict},
 		"all later requests": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApproveAlways}, ""),
 			coleo.EForbidden},
 		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Key: "y"},

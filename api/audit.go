@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"coleo.dev"
@@ -137,6 +138,13 @@ func startOf(q wire.SpawnRequest) startRecord {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := armenv.Names(q.Env)
 	q.Env, q.MemoSchema = nil, nil // the record omits the values of variables, and a schema, which can be long
+	q.MCPServers = slices.Clone(q.MCPServers)
+	for i, m := range q.MCPServers {
+		q.MCPServers[i].Env = make(map[string]string, len(m.Env))
+		for name := range m.Env {
+			q.MCPServers[i].Env[name] = ""
+		}
+	}
 	return startRecord{SpawnRequest: q, Env: names}
 }
 

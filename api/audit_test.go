@@ -204,3 +204,17 @@ func TestEachCommandAboutAnArmIsRecordedWithTheArm(t *testing.T) {
 		t.Errorf("only %d commands about arms are described", n)
 	}
 }
+
+// The variables of an MCP server often contain a key.
+func TestTheAuditKeepsNoVariableOfAnMCPServer(t *testing.T) {
+	t.Parallel()
+	q := wire.SpawnRequest{Name: "ada", MCPServers: []coleo.MCPServer{{Name: "issues", Command: "server",
+		Env: map[string]string{"ISSUES_TOKEN": "hunter2"}}}}
+	raw, err := json.Marshal(startOf(q))
+	if err != nil || strings.Contains(string(raw), "hunter2") || !strings.Contains(string(raw), "ISSUES_TOKEN") {
+		t.Errorf("the audit has %s (%v), want the name of the variable without its value", raw, err)
+	}
+	if got := q.MCPServers[0].Env["ISSUES_TOKEN"]; got != "hunter2" {
+		t.Errorf("the arm gets the value %q", got)
+	}
+}

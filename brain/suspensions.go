@@ -35,7 +35,7 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 // answers. If idOrName is empty, AnswerSuspension searches all arms for the id. If `id` is empty, exactly one
 // suspension must be open.
 //
-// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision does not fit.
+// AnswerSuspension returns the errors of coleo.SuspensionNamed, and EInvalid if the decision does not fit.
 // If `id` is empty and several suspensions are open, it returns EConflict with the list of suspensions. It
 // also returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
@@ -69,16 +69,13 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 
 // oneOf returns the suspension with the given id. If `id` is empty, it returns the only suspension.
 func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
-	for _, s := range list {
-		if s.ID == id || id == "" && len(list) == 1 {
-			return s, nil
-		}
-	}
 	switch {
 	case id != "":
-		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "nothing with the id %q waits for an answer", id)
+		return coleo.SuspensionNamed(list, id)
 	case len(list) == 0:
 		return coleo.Suspension{}, coleo.Errorf(coleo.EStale, "the arm waits for no answer")
+	case len(list) == 1:
+		return list[0], nil
 	}
 	var lines []string
 	for _, s := range list {

@@ -73,8 +73,8 @@ const (
 
 var (
 	// shortZone matches the text after a time if this text names a zone in another form than `zone`. Examples
-	// are "PST", "Pacific" and "+2". A short name such as PST can mean several zones.
-	shortZone = regexp.MustCompile(`^\s*\(?(?:[A-Z]{2,5}\b|Pacific|Mountain|Central|Eastern|[+-]\d)`)
+	// are "PST", "[PST]", "Pacific" and "+2". A short name such as PST can mean several zones.
+	shortZone = regexp.MustCompile(`^,?\s*[\[(]?(?:[A-Z]{2,5}\b|Z\b|Pacific|Mountain|Central|Eastern|[+-]\d)`)
 	// offset matches a time that contains its distance from UTC.
 	offset = regexp.MustCompile(`(?:Z|[+-]\d\d:?\d\d)$`)
 )

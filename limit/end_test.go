@@ -105,6 +105,7 @@ func TestATimeInAZoneWithAShortNameIsUnknown(t *testing.T) {
 		"resets Mon 3am PST", "resets Nov 27, 3am (PST)", "resets Nov 27 PST", "try again at Nov 28th, 2026 3:00 AM PST",
 		"try again at 2026-11-25 03:00 PST", "resets at 2026-11-25T03:00:00 (JST)", "resets 3am UTC+2", "resets 3am (GMT-5)",
 		"resets 03:00 +02:00", "resets 3am Pacific Time", "resets 3am (US/Nowhere)", "resets 3am -0800",
+		"resets at 3 AM, PST", "resets 3am, Pacific Time", "resets 3am [PST]", "resets at 03:00Z", "resets 03:00 Z",
 	} {
 		if got, ok := End(text, now); ok {
 			t.Errorf("End(%q) = %v; want no time", text, got)

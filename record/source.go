@@ -65,6 +65,19 @@ func (s Source) base(home string) (folder, pattern string) {
 	return s.Named, strings.TrimPrefix(strings.TrimPrefix(s.Pattern, s.Folder), "/")
 }
 
+// PathOf returns the path of another file of the agent CLI. `below` is the path of the file below home. If FolderEnv
+// names a folder, a file of that folder is there.
+func (s Source) PathOf(home, below string) string {
+	rest, isInside := below, s.Folder == ""
+	if !isInside {
+		rest, isInside = strings.CutPrefix(below, s.Folder+"/")
+	}
+	if isInside && s.Named != "" {
+		return filepath.Join(s.Named, rest)
+	}
+	return filepath.Join(home, below)
+}
+
 // All returns the paths of all records below home.
 func (s Source) All(home string) ([]string, error) {
 	folder, pattern := s.base(home)

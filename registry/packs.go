@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"syscall"
 	"time"
 
 	"coleo.dev"
@@ -49,6 +50,9 @@ func (p *packs) readIfChanged() bool {
 	for _, i := range list {
 		if i.Wrong != nil {
 			p.wrong = append(p.wrong, i.Wrong)
+			if errors.Is(i.Wrong, syscall.EMFILE) || errors.Is(i.Wrong, syscall.ENFILE) {
+				p.stamp = "" // the next call tries again
+			}
 			continue
 		}
 		p.used[i.Harness] = i.Pack

@@ -95,7 +95,7 @@ type Registry struct {
 
 // file is what the registry last read from one of the user's files.
 type file struct {
-	stamp   string        // a text that changes when the file changes
+	stamp   string        // a text that changes when the file changes; "" if the file could not be read
 	harness coleo.Harness // the harness in the file's last valid content; nil if there was none
 	wrong   error         // the error in the last content that was read; nil if it was valid
 }
@@ -164,6 +164,7 @@ func (r *Registry) readFiles() bool {
 	if r.plain != nil && r.isUnchanged(stamps) {
 		return false
 	}
+	isFirst := r.plain == nil
 	files, from := map[string]file{}, map[string]string{} // `from` contains the path of the file of each harness
 	r.plain, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
@@ -181,8 +182,14 @@ func (r *Registry) readFiles() bool {
 		}
 		r.plain[name], from[name] = f.harness, path
 	}
+	before := r.files
 	r.files = files
-	return true
+	return isFirst || !maps.EqualFunc(before, files, file.saysTheSame)
+}
+
+// saysTheSame reports whether two readings of a file have the same result.
+func (f file) saysTheSame(other file) bool {
+	return f.harness == other.harness && fmt.Sprint(f.wrong) == fmt.Sprint(other.wrong)
 }
 
 // Revision returns a number that increases each time one of the user's files or packs
@@ -200,14 +207,20 @@ func (r *Registry) isUnchanged(stamps map[string]string) bool {
 }
 
 // reread returns f if its stamp is still the given stamp. Otherwise it reads the file at `path` and returns
-// its new content.
+// its new content. If the file cannot be read, the result has no stamp, so that the next call tries again. The reason
+// can pass without a change of the file: the permissions of its folder, or too many open files.
 func (f file) reread(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
 	}
+	data, err := config.ReadOwn(path)
+	if err != nil {
+		f.stamp, f.wrong = "", fmt.Errorf("read harness: %w", err)
+		return f
+	}
 	f.stamp = stamp
 	var spec *rules.Spec
-	if spec, f.wrong = readSpec(path); f.wrong == nil {
+	if spec, f.wrong = rules.ParseSpecOn(path, data, specOf); f.wrong == nil {
 		f.harness = terminal.New(spec, hooksOf(spec), hold, shared)
 	}
 	return f
@@ -237,7 +250,7 @@ func (r *Registry) stamps() (map[string]string, error) {
 		case err == nil:
 			out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 		case e.Type()&fs.ModeSymlink != 0:
-			out[path] = err.Error() // the link leads nowhere, which readSpec reports
+			out[path] = err.Error() // the link leads nowhere, which reread reports
 		default: // the file was deleted after the folder was read
 		}
 	}
@@ -256,14 +269,6 @@ func (r *Registry) Wrong(name string) error {
 		}
 	}
 	return nil
-}
-
-func readSpec(path string) (*rules.Spec, error) {
-	data, err := config.ReadOwn(path)
-	if err != nil {
-		return nil, fmt.Errorf("read harness: %w", err)
-	}
-	return rules.ParseSpecOn(path, data, specOf)
 }
 
 // hooksOf returns the Go code for a harness that the user describes. This is the code of the built-in

@@ -3,6 +3,8 @@
 package thread_test
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -44,5 +46,37 @@ func TestADeletedConversationLeavesNoTextInAnyIndex(t *testing.T) {
 		if got := ids(s.search(coleo.ThreadFilter{Words: "needle*", Hidden: true})); got != "" {
 			t.Errorf("%s still finds %s", name, got)
 		}
+	}
+}
+
+// SQLite leaves deleted rows in the file, unless it is told to overwrite them. A word also stays in the full-text index
+// and in the log.
+func TestADeletedConversationLeavesNoTextInTheFiles(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "claude-code")
+	s.conversation(uuid(1), "/work", noon, "the password is xylophone77", "I use xylophone77")
+	s.conversation(uuid(2), "/work", noon, "hello", "hi")
+	s.fill()
+	s.conversation(uuid(1), "/work", noon, "the password is xylophone77", "I use xylophone77", "and zeppelin88")
+	s.fill()
+	found := func() (files []string) {
+		for _, suffix := range []string{"", "-wal"} {
+			raw, err := os.ReadFile(s.database() + suffix)
+			s.check(err)
+			if bytes.Contains(raw, []byte("ylophone77")) || bytes.Contains(raw, []byte("eppelin88")) {
+				files = append(files, "threads.db"+suffix)
+			}
+		}
+		return files
+	}
+	if len(found()) == 0 {
+		t.Fatal("no file has the text before")
+	}
+	s.check(s.index.Delete(t.Context(), s.one(uuid(1)), false))
+	if files := found(); len(files) > 0 {
+		t.Errorf("the text is still in %q", files)
+	}
+	if got := ids(s.search(coleo.ThreadFilter{Words: "hello"})); got != uuid(2) {
+		t.Errorf("the search for another conversation finds %q", got)
 	}
 }

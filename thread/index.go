@@ -127,7 +127,7 @@ func open(ctx context.Context, path string) (*Index, error) {
 	}
 	// NORMAL is safe enough: if a power failure removes the last changes from the index, Coleo reads
 	// them from the agent CLIs' files again.
-	db, err := sqlite.Open(path, "_journal_mode=WAL&_synchronous=NORMAL")
+	db, err := sqlite.Open(path, "_journal_mode=WAL&_synchronous=NORMAL&_secure_delete=on")
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,8 @@ func (x *Index) takeOurs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.write(ctx, func(tx *sql.Tx) error {
+	deleted := false
+	err = x.write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM ours"); err != nil {
 			return fmt.Errorf("write to the index of conversations: %w", err)
 		}
@@ -101,26 +102,41 @@ func (x *Index) takeOurs(ctx context.Context) error {
 				return fmt.Errorf("write to the index of conversations: %w", err)
 			}
 		}
-		return x.deleteTexts(ctx, tx)
+		if deleted, err = x.deleteTexts(ctx, tx); err != nil || !deleted || !x.fullText {
+			return err
+		}
+		// Without this, the full-text index keeps the deleted words until a later merge of its parts.
+		if _, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('optimize')"); err != nil {
+			return fmt.Errorf("write to the index of conversations: %w", err)
+		}
+		return nil
 	})
+	if err != nil || !deleted {
+		return err
+	}
+	// The log of the database still contains the texts.
+	if _, err := x.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return fmt.Errorf("write to the index of conversations: %w", err)
+	}
+	return nil
 }
 
-// deleteTexts deletes all texts of the deleted threads.
-func (x *Index) deleteTexts(ctx context.Context, tx *sql.Tx) error {
+// deleteTexts deletes all texts of the deleted threads. It reports whether there were any.
+func (x *Index) deleteTexts(ctx context.Context, tx *sql.Tx) (deleted bool, err error) {
 	keys, err := keysWithTexts(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("read the index of conversations: %w", err)
+		return false, fmt.Errorf("read the index of conversations: %w", err)
 	}
 	for _, key := range keys {
 		if err := x.deleteMessages(ctx, tx, key); err != nil {
-			return err
+			return false, err
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE threads SET filled = '', title = '', preview = '' WHERE key = ?",
 			key); err != nil {
-			return fmt.Errorf("write to the index of conversations: %w", err)
+			return false, fmt.Errorf("write to the index of conversations: %w", err)
 		}
 	}
-	return nil
+	return len(keys) > 0, nil
 }
 
 // keysWithTexts returns the keys of the deleted threads of which the index still has texts.

@@ -147,7 +147,8 @@ func (x *Index) putAll(ctx context.Context, p Place, list []record.Found, projec
 				return fmt.Errorf("write to the index of conversations: %w", err)
 			}
 		}
-		return x.deleteTexts(ctx, tx) // the headers of deleted threads have texts too
+		_, err := x.deleteTexts(ctx, tx) // the headers of deleted threads have texts too
+		return err
 	})
 }
 

@@ -38,7 +38,7 @@ type SpawnRequest struct {
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
 	Wrap       []string          `json:"wrap,omitempty" doc:"Command put before the agent CLI's command line; must exec it"` //nolint:lll // a tag has one line
 	Args       []string          `json:"args,omitempty" doc:"Arguments appended to the agent CLI's command line"`
-	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
+	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty" doc:"MCP servers; whoever sees the arm sees the values of their env"` //nolint:lll // a tag has one line
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
 	NoTools    bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 

@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"coleo.dev"
@@ -142,6 +144,39 @@ func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the token's streams outlive it")
 	}
+}
+
+// While a machine sleeps, its timers stop and its clock does not. A token can expire in this time.
+func TestStreamsEndWhenTheirTokenExpiresInSleep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var slept atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+		tokens, err := Open(t.Context(), &fakeStore{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, value, err := tokens.Make(t.Context(), wire.TokenRequest{Name: "ci", Expires: now().Add(time.Hour)},
+			coleo.OperatorToken{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, live, err := tokens.Check(t.Context(), value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if live.Err() != nil {
+			t.Error("the token's streams end before it")
+		}
+		slept.Store(int64(8 * time.Hour)) // the machine sleeps
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if live.Err() == nil {
+			t.Error("the token's streams outlive it")
+		}
+	})
 }
 
 func TestBadTokensAreNotMade(t *testing.T) {

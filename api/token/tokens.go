@@ -27,6 +27,9 @@ const (
 	// notedEvery is the shortest time between two writes of the time at which a token was last
 	// used. Without this limit, each request would write to the disk.
 	notedEvery = time.Minute
+	// expiredEvery is the time between two searches for expired tokens. The timer of a context stands still while the
+	// machine sleeps.
+	expiredEvery = time.Minute
 
 	secretBytes = 32
 	// prefix is the beginning of each token value. People and secret scanners can recognize a token
@@ -48,8 +51,9 @@ type Tokens struct {
 	store Store
 	now   func() time.Time
 
-	mu   sync.Mutex
-	list map[string]*held // the tokens; the key is the hash of the token's value
+	mu     sync.Mutex
+	list   map[string]*held // the tokens; the key is the hash of the token's value
+	search *time.Timer      // calls endExpired; nil if no token is valid
 }
 
 // held is a token in memory. Its context `live` ends when the token is revoked or expires.
@@ -76,6 +80,24 @@ func Open(ctx context.Context, s Store, now func() time.Time) (*Tokens, error) {
 func (t *Tokens) add(one coleo.OperatorToken) {
 	live, end := context.WithTimeout(context.Background(), one.Expires.Sub(t.now()))
 	t.list[one.Hash] = &held{one, live, end}
+	if t.search == nil && live.Err() == nil {
+		t.search = time.AfterFunc(expiredEvery, t.endExpired)
+	}
+}
+
+// endExpired ends the running requests of expired tokens. It calls itself again later while a token is valid.
+func (t *Tokens) endExpired() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.search = nil
+	for _, one := range t.list {
+		switch {
+		case !t.now().Before(one.Expires):
+			one.end()
+		case t.search == nil:
+			t.search = time.AfterFunc(expiredEvery, t.endExpired)
+		}
+	}
 }
 
 // Make creates a new token, and stores the token with the hash of its value. The arms that the token reaches,

@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
 
 // patience is the time after which a wait in these tests fails. A wait ends as soon as its
@@ -186,6 +187,9 @@ func TestACursorOfAnotherStoreIsRefused(t *testing.T) {
 	} {
 		if _, err := s.Subscribe(t.Context(), cursor); coleo.ErrorCode(err) != want {
 			t.Errorf("a subscription after %q = %v, want %q", cursor, err, want)
+		}
+		if _, _, err := s.Events(t.Context(), wire.EventFilter{After: cursor}); coleo.ErrorCode(err) != want {
+			t.Errorf("a page after %q = %v, want %q", cursor, err, want)
 		}
 	}
 }

@@ -21,8 +21,7 @@ import (
 // when the store cannot be read. A slow reader receives every event. Instead of each change of an
 // arm, it receives the present rows of all arms.
 //
-// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is bad, because
-// it comes from another store, or from a newer copy of this store.
+// Subscribe returns EInvalid for a bad cursor, as Events does.
 func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	if after == "" {
 		after = wire.Now
@@ -42,8 +41,7 @@ func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 // the store cannot be read. Even a slow reader receives every event, because the sequence reads older events
 // from serve's log.
 //
-// Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
-// as Subscribe does.
+// Follow returns the errors of Events.
 func (d *Feed) Follow(ctx context.Context, filter wire.EventFilter, interval time.Duration) (iter.Seq[wire.Update],
 	error) {
 	f, err := d.newFollower(ctx, filter)
@@ -72,11 +70,6 @@ func (d *Feed) newFollower(ctx context.Context, filter wire.EventFilter) (*follo
 	f, after, err := d.wholeFilter(ctx, filter)
 	if err != nil {
 		return nil, err
-	}
-	if end := d.config.DB.Head(); after > end {
-		return nil, coleo.Errorf(coleo.EInvalid,
-			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
-			filter.After)
 	}
 	return &follower{feed: d, ctx: ctx, filter: f, at: at, had: after}, nil
 }
@@ -216,8 +209,8 @@ func (d *Feed) SubscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
 
 // Events returns the events of all hosts that match a filter and follow the filter's cursor. It
 // also returns the cursor for the next call. Callers must not interpret cursors. Events returns
-// EInvalid for a bad cursor and for an unknown kind. It returns ENotFound if the filter names an
-// unknown arm or run.
+// EInvalid for a bad cursor and for an unknown kind. A cursor beyond the end of the log is bad, because it comes from
+// another store, or from a newer copy of this store. Events returns ENotFound if the filter names an unknown arm or run.
 func (d *Feed) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	whole, after, err := d.wholeFilter(ctx, f)
 	if err != nil {
@@ -242,8 +235,13 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 	if err != nil {
 		return f, 0, err
 	}
+	end := d.config.DB.Head()
+	if after > end {
+		return f, 0, coleo.Errorf(coleo.EInvalid,
+			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor", f.After)
+	}
 	if f.After == wire.Now {
-		after = d.config.DB.Head()
+		after = end
 	}
 	if f.Arm != "" {
 		arm, err := d.config.DB.Arm(ctx, f.Arm)

@@ -21,7 +21,10 @@ var conversations = record.Source{
 // decoder decodes the rollout of Codex, ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl
 // (0.169.0). In this file, a denied call looks like an interrupted turn, because Codex interrupts the turn
 // after a denial.
-type decoder struct{ work worker }
+type decoder struct {
+	work worker
+	copy copied
+}
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
@@ -30,11 +33,14 @@ type recordLine struct {
 	Time    time.Time `json:"timestamp"`
 	Payload struct {
 		workPayload
-		Type    string          `json:"type"`
-		Turn    string          `json:"turn_id"`
-		Last    string          `json:"last_agent_message"`
-		Name    string          `json:"name"`    // the name of a tool
-		Message string          `json:"message"` // the text of a user_message or an agent_message, in versions before 0.169
+		Type       string `json:"type"`
+		ID         string `json:"id"`             // the id of the conversation, in a session_meta
+		ForkedFrom string `json:"forked_from_id"` // the original of a copied conversation, in a session_meta
+		Turn       string `json:"turn_id"`
+		Last       string `json:"last_agent_message"`
+		Name       string `json:"name"` // the name of a tool
+		// the text of a user_message or an agent_message, in versions before 0.169
+		Message string          `json:"message"`
 		Error   json.RawMessage `json:"error"`
 		Item    struct {
 			workItem
@@ -51,6 +57,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" {
 		return nil
 	}
+	l.Time = d.copy.timeOf(l)
 	return record.Join(l.state(), record.ByModel(d.work.workOf(l), d.work.model))
 }
 

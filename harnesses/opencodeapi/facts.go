@@ -54,7 +54,7 @@ func (f *facts) replace(now facts) {
 	now.resyncs = f.resyncs + 1
 	for i := range now.requests {
 		for _, was := range f.requests {
-			if was.id == now.requests[i].id {
+			if was.same(now.requests[i]) {
 				now.requests[i].answers = was.answers // the server does not know these answers yet
 			}
 		}
@@ -153,20 +153,20 @@ func (p permissionBody) request() openRequest {
 	subject, subjectCut := shortText(subject)
 	return openRequest{id: p.ID, call: call, dialogs: []coleo.Dialog{{
 		Kind: coleo.DialogPermission, Title: title, Subject: subject, Truncated: titleCut || subjectCut,
-		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
+		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: requestFingerprint(p.ID, p),
 	}}}
 }
 
 func (q questionBody) request() openRequest {
-	a := openRequest{id: q.ID, question: true}
+	a, fingerprint := openRequest{id: q.ID, question: true}, requestFingerprint(q.ID, q)
 	if q.size() > mostQuestions {
 		a.dialogs = []coleo.Dialog{{Kind: coleo.DialogQuestion, Title: "A question that is too long to be shown",
-			Truncated: true, Default: -1, Fingerprint: coleo.Fingerprint(q.ID)}}
+			Truncated: true, Default: -1, Fingerprint: fingerprint}}
 		return a
 	}
 	for i, x := range q.Questions {
 		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1, Several: x.Multiple,
-			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", q.ID, i+1))}
+			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", fingerprint, i+1))}
 		if all := len(q.Questions); all > 1 {
 			d.Subject = fmt.Sprintf("question %d of %d", i+1, all)
 		}
@@ -177,7 +177,7 @@ func (q questionBody) request() openRequest {
 	}
 	if len(a.dialogs) == 0 {
 		a.dialogs = []coleo.Dialog{{Kind: coleo.DialogQuestion, Title: "A question without a text", Default: -1,
-			Fingerprint: coleo.Fingerprint(q.ID)}}
+			Fingerprint: fingerprint}}
 	}
 	return a
 }
@@ -326,11 +326,11 @@ func (f *facts) byID(id string) *openRequest {
 	return &f.requests[i]
 }
 
-// copyAnswers copies the answers of the request `a` to the open request with the same id. It does
+// copyAnswers copies the answers of the request `a` to the open request with the same id and content. It does
 // nothing if the server no longer has that request.
 func (f *facts) copyAnswers(a openRequest) {
 	f.requests = slices.Clone(f.requests)
-	if open := f.byID(a.id); open != nil {
+	if open := f.byID(a.id); open != nil && open.same(a) {
 		open.answers = a.answers
 	}
 }

@@ -165,8 +165,8 @@ func TestManyAndLargeRequestsAreBounded(t *testing.T) {
 	if n, calls := len(s.facts.requests), len(s.facts.tools); n > mostOpen || calls > mostOpen {
 		t.Errorf("the session keeps %d requests and %d calls", n, calls)
 	}
-	if d := s.State().Dialog; d == nil || d.Fingerprint != "p" {
-		t.Errorf("the oldest dialog is hidden by %.200v", d)
+	if now := s.State().Dialog; now == nil || now.Fingerprint != d.Fingerprint {
+		t.Errorf("the oldest dialog is hidden by %.200v", now)
 	}
 	s.happens(t, `{"type":"permission.replied","properties":{"requestID":"p"}}`)
 	if d := s.State().Dialog; d == nil || len(d.Title) > mostSubject || !d.Truncated {

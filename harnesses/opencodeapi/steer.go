@@ -210,7 +210,8 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err := srv.command(ctx, path, body, nil); err != nil {
 		return err
 	}
-	if !s.await(ctx, goneTimeout, func(f facts) bool { return f.byID(open.id) == nil }) {
+	isGone := func(f facts) bool { now := f.byID(open.id); return now == nil || !now.same(open) }
+	if !s.await(ctx, goneTimeout, isGone) {
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered",
 			open.dialogs[len(open.dialogs)-1].Title, goneTimeout)
 	}

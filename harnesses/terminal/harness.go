@@ -147,14 +147,17 @@ func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
 var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
 
 // Login reports whether the environment contains a key for the agent CLI, or HOME contains the
-// agent CLI's login. It reads no file, and returns no secret.
+// agent CLI's login. A variable can name another folder for the login. Login reads no file, and returns no secret.
 func (h *Harness) Login(environ []string) coleo.Login {
 	out := coleo.Login{Harness: h.spec.Name}
-	home := ""
+	home, records := "", h.hooks.Record
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if name == "HOME" {
+		switch {
+		case name == "HOME":
 			home = value
+		case name == records.FolderEnv && filepath.IsAbs(value): // another path is below the work folder of an arm
+			records = records.In(value)
 		}
 		mine := slices.ContainsFunc(h.spec.Launch.CredentialsEnv, func(own string) bool {
 			return own == name || strings.HasSuffix(own, "_") && strings.HasPrefix(name, own)
@@ -164,8 +167,12 @@ func (h *Harness) Login(environ []string) coleo.Login {
 		}
 	}
 	for _, file := range h.spec.Launch.CredentialsFiles {
-		if info, err := os.Stat(filepath.Join(home, file)); home != "" && err == nil && info.Mode().IsRegular() {
-			out.Files = append(out.Files, file)
+		path := records.PathOf(home, file)
+		if info, err := os.Stat(path); filepath.IsAbs(path) && err == nil && info.Mode().IsRegular() {
+			if path == filepath.Join(home, file) {
+				path = file
+			}
+			out.Files = append(out.Files, path)
 		}
 	}
 	slices.Sort(out.Env)

@@ -251,8 +251,14 @@ func (e engine) list(ctx context.Context, filter string) (out []listed, err erro
 	}
 	for _, id := range strings.Fields(text) {
 		text, err := e.ask(ctx, "container", "inspect", "--format", `{{.Name}} {{index .Config.Labels "`+startLabel+`"}}`, id)
-		// Without a result, the container has just been removed, so it is left out.
-		if name, mark, ok := strings.Cut(text, " "); err == nil && ok {
+		if err != nil {
+			left, unknown := e.ask(ctx, "ps", "--all", "--quiet", "--no-trunc", "--filter", "id="+id)
+			if unknown != nil || left != "" {
+				return nil, err
+			}
+			continue // the container has just been removed
+		}
+		if name, mark, ok := strings.Cut(text, " "); ok {
 			out = append(out, listed{id, strings.TrimPrefix(name, "/"), mark})
 		}
 	}

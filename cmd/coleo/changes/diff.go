@@ -4,7 +4,6 @@ package changes
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -91,7 +90,7 @@ const (
 // followDiff prints the diff after each change, until ctx ends or an error occurs.
 func followDiff(c *cobra.Command, client *apiclient.Client, arm string, w changes.DiffRequest) error {
 	w.Wait = followWait
-	lines := json.NewEncoder(c.OutOrStdout())
+	lines := verb.JSON(c.OutOrStdout())
 	for {
 		next := time.NewTimer(followPause)
 		d, err := client.Diff(c.Context(), arm, w, false)

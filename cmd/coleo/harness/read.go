@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +45,7 @@ func newReadCommand() *cobra.Command {
 func newReplayCommand() *cobra.Command {
 	return recordingCommand("replay NAME FILE", "Print each change that a harness reads in a recording",
 		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
-			out := json.NewEncoder(c.OutOrStdout())
+			out := verb.JSON(c.OutOrStdout())
 			out.SetEscapeHTML(false)
 			var failed error
 			last := in.read(h, f, func(change coleo.Change) {

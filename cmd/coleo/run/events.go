@@ -112,7 +112,7 @@ func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args [
 		p.filter.After = wire.Now
 	}
 	if verb.WantsJSON(c) {
-		p.json = json.NewEncoder(c.OutOrStdout())
+		p.json = verb.JSON(c.OutOrStdout())
 	}
 	return p, nil
 }

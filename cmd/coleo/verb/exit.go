@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +105,7 @@ func printError(w io.Writer, err error, asJSON bool) {
 		whole.Message, e = text, &whole
 	}
 	if asJSON {
-		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
+		_ = JSON(w).Encode(map[string]any{"error": e})
 		return
 	}
 	fmt.Fprintln(w, "coleo:", Shown(e.Message))

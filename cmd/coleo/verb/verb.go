@@ -3,7 +3,6 @@
 package verb
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -44,7 +43,7 @@ func WantsJSON(c *cobra.Command) bool {
 
 // PrintJSON prints a value as indented JSON.
 func PrintJSON(c *cobra.Command, v any) error {
-	e := json.NewEncoder(c.OutOrStdout())
+	e := JSON(c.OutOrStdout())
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
