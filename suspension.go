@@ -127,7 +127,8 @@ func SuspensionNamed(list []Suspension, id string) (Suspension, error) {
 	case 1:
 		return found[0], nil
 	}
-	return Suspension{}, Errorf(EConflict, "%d arms wait for an answer with the id %q, so name the arm too", len(found), id)
+	return Suspension{}, Errorf(EConflict, "%d arms wait for an answer with the id %q, so name the arm too", len(found),
+		id)
 }
 
 // Chosen returns the numbers of the options that the decision chooses, from 1.

@@ -105,6 +105,12 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
+// EndedDuring returns the error of an order that the end of its host agent has cut off.
+func EndedDuring(host string, op Op) *coleo.Error {
+	return coleo.Errorf(coleo.EUnavailable,
+		"the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
+}
+
 // watch calls onGone when the report of an order can no longer arrive. This is the case if the host
 // agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.CancelCauseFunc) {
@@ -130,8 +136,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 		if err == nil {
 			heard = asked
 		}
-		because := coleo.Errorf(coleo.EUnavailable,
-			"the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
+		because := EndedDuring(host, op)
 		switch {
 		case err == nil && age < elapsed:
 			onGone(unanswered{because})

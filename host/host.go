@@ -393,7 +393,11 @@ func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (a
 			h.Version, op)
 	}
 	out, err := order(ctx, data)
-	if err != nil && !errors.As(err, new(*coleo.Error)) {
+	switch {
+	case err == nil || errors.As(err, new(*coleo.Error)):
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // this host agent ends
+		err = bus.EndedDuring(h.ID, op)
+	default:
 		h.Log.Error("command", "op", op, "error", err)
 	}
 	return out, err

@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -215,4 +217,21 @@ func (pressedSession) State() coleo.Reading {
 
 func (s pressedSession) Interrupt(context.Context) (coleo.Interruption, error) {
 	return s.interrupt(), nil
+}
+
+// The end of the host agent can cut off an order. Its sender must be told so.
+func TestAnOrderSaysThatTheHostAgentEnded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	ctx, end := context.WithCancel(t.Context())
+	s.hijack(id, func(session coleo.Session) coleo.Session {
+		return stuckSession{session, func() error { end(); return ctx.Err() }}
+	})
+	order, err := json.Marshal(bus.ArmOrder{Arm: id})
+	s.check(err)
+	_, err = s.host.carryOut(ctx, bus.OpInterrupt, order)
+	if coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "whether that was done is not known") {
+		t.Errorf("the error is %v", err)
+	}
 }

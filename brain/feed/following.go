@@ -210,7 +210,8 @@ func (d *Feed) SubscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
 // Events returns the events of all hosts that match a filter and follow the filter's cursor. It
 // also returns the cursor for the next call. Callers must not interpret cursors. Events returns
 // EInvalid for a bad cursor and for an unknown kind. A cursor beyond the end of the log is bad, because it comes from
-// another store, or from a newer copy of this store. Events returns ENotFound if the filter names an unknown arm or run.
+// another store, or from a newer copy of this store. Events returns ENotFound if the filter names an unknown arm or
+// run.
 func (d *Feed) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	whole, after, err := d.wholeFilter(ctx, f)
 	if err != nil {

@@ -35,7 +35,7 @@ func (u *users) settle() {
 	u.until("each run has ended", func() bool {
 		return len(u.events(u.name, coleo.EventRunStart)) == len(u.events(u.name, coleo.EventRunEnd))
 	})
-	for _, e := range decode[coleo.QueueReport](u.world, "arm", "queue", u.name).Queue.Entries {
+	for _, e := range decode[coleo.Queue](u.world, "arm", "queue", u.name).Entries {
 		u.waiting = append(u.waiting, e.ID)
 	}
 }

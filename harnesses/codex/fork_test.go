@@ -24,7 +24,8 @@ func forkedRollout() string {
 			`","item":{"type":"UserMessage","content":[{"type":"text","text":"`+word+` prompt"}]}`)
 		write(second, "token_usage_record", fmt.Sprintf(`"turn_id":"%s","thread_id":"%s","usage":{"input_tokens":%d}`, id,
 			thread, input))
-		write(second, "event_msg", fmt.Sprintf(`"type":"token_count","info":{"total_token_usage":{"input_tokens":%d}}`, input))
+		write(second, "event_msg", fmt.Sprintf(`"type":"token_count","info":{"total_token_usage":{"input_tokens":%d}}`,
+			input))
 		write(second, "response_item", `"type":"function_call","name":"`+word+` tool","call_id":"c","arguments":"{}"`)
 		write(second, "event_msg", `"type":"task_complete","turn_id":"`+id+`","last_agent_message":"`+word+` answer"`)
 	}

@@ -150,7 +150,8 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 // the id of the running turn (Claude Code 2.1.329). Its own turn begins later, and has a new id that no report of a
 // prompt contains. So a new id has one of two meanings:
 //   - An earlier prompt was queued, and its turn may be running now. Then `t` may be queued behind it.
-//   - No earlier prompt was queued. Then all earlier turns are over. After an interrupt, a new id is the only sign of that.
+//   - No earlier prompt was queued. Then all earlier turns are over. After an interrupt, a new id is the only
+//     sign of that.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		switch earlier := &h.prompts[i]; {
