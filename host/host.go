@@ -370,15 +370,6 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns the part of a bus.Beat about one arm. It returns nothing if there is no proof
-// that the arm is alive.
-func armBeat(r bus.ArmReport) []bus.ArmBeat {
-	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
-		return nil
-	}
-	return []bus.ArmBeat{{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput}}
-}
-
 func (h *Host) publish(b bus.Beat) {
 	if err := h.Bus.Beat(b); err != nil {
 		h.Log.Warn("beat", "error", err)

@@ -316,3 +316,12 @@ func silenceReason(h coleo.Handle) string {
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
+
+// armBeat returns the part of a bus.Beat about one arm. It returns nothing if there is no proof
+// that the arm is alive.
+func armBeat(r bus.ArmReport) []bus.ArmBeat {
+	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
+		return nil
+	}
+	return []bus.ArmBeat{{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput}}
+}
