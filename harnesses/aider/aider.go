@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -56,9 +56,10 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 // known answer is smaller.
 const mostHistory = 16 << 20
 
-// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). Lines that begin with
-// "#### " and end with two blanks are a prompt. A line that begins with ">" is a message of Aider itself. The
-// text is empty if the last prompt is not the prompt of the receipt.
+// answer returns the text between the prompt of the receipt and the next prompt in .aider.chat.history.md
+// (0.86.2). If several prompts have these words, it is the newest. Lines that begin with "#### " and end with
+// two blanks are a prompt. A line that begins with ">" is a message of Aider itself. The text is empty if the
+// file does not contain the prompt.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	raw, err := terminal.ReadWrittenIn(f.Workdir, ".aider.chat.history.md", mostHistory)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,24 +68,28 @@ func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer,
 	if err != nil {
 		return coleo.Answer{}, fmt.Errorf("read transcript: %w", err)
 	}
-	prompt, out, inPrompt := "", []string{}, false
+	prompt, inPrompt, isOwn := "", false, false
+	var own []string // the lines of the answer
 	for line := range strings.Lines(string(raw)) {
 		line = strings.TrimRight(line, "\r\n")
 		words, begins := strings.CutPrefix(line, "#### ")
 		switch isPrompt := begins && strings.HasSuffix(line, "  "); {
 		case isPrompt && inPrompt:
 			prompt += "\n" + words
+			continue
 		case isPrompt:
-			prompt, out, inPrompt = words, nil, true
-		default:
-			inPrompt = false
-			if !strings.HasPrefix(line, ">") {
-				out = append(out, strings.TrimRight(line, " "))
+			prompt, inPrompt = words, true
+			continue
+		}
+		if inPrompt {
+			inPrompt, isOwn = false, slices.Equal(strings.Fields(prompt), strings.Fields(r.Text))
+			if isOwn {
+				own = nil
 			}
 		}
+		if isOwn && !strings.HasPrefix(line, ">") {
+			own = append(own, strings.TrimRight(line, " "))
+		}
 	}
-	if !terminal.IsPromptOf(r, prompt, time.Time{}) {
-		return coleo.Answer{}, nil
-	}
-	return coleo.Answer{Text: strings.Trim(strings.Join(out, "\n"), "\n "), Source: "transcript"}, nil
+	return coleo.Answer{Text: strings.Trim(strings.Join(own, "\n"), "\n "), Source: "transcript"}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -15,14 +14,15 @@ import (
 const chat = "\n#### say one  \n\none\n\n> Tokens: 2.4k sent, 2 received.  \n\n#### say two  \n#### please  \n\n" +
 	"#### Heading\n\ntwo\n\n> Tokens: 2.4k sent, 2 received.  \n"
 
-func TestAnAnswerIsTheAnswerToTheLastPrompt(t *testing.T) {
+// A prompt's run can end after the next turn has begun.
+func TestAnAnswerIsTheAnswerToItsPrompt(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Workdir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(f.Workdir, ".aider.chat.history.md"), []byte(chat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for prompt, want := range map[string]string{"say two\nplease": "#### Heading\n\ntwo", "say one": "", "say three": ""} {
-		got, err := answer(t.Context(), f, coleo.Receipt{Text: prompt, Time: time.Now()})
+	for prompt, want := range map[string]string{"say two\nplease": "#### Heading\n\ntwo", "say one": "one", "say three": ""} {
+		got, err := answer(t.Context(), f, coleo.Receipt{Text: prompt})
 		if err != nil || got.Text != want {
 			t.Errorf("the answer to %q is %q, %v, want %q", prompt, got.Text, err, want)
 		}
