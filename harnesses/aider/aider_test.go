@@ -21,7 +21,8 @@ func TestAnAnswerIsTheAnswerToItsPrompt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.Workdir, ".aider.chat.history.md"), []byte(chat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for prompt, want := range map[string]string{"say two\nplease": "#### Heading\n\ntwo", "say one": "one", "say three": ""} {
+	answers := map[string]string{"say two\nplease": "#### Heading\n\ntwo", "say one": "one", "say three": ""}
+	for prompt, want := range answers {
 		got, err := answer(t.Context(), f, coleo.Receipt{Text: prompt})
 		if err != nil || got.Text != want {
 			t.Errorf("the answer to %q is %q, %v, want %q", prompt, got.Text, err, want)
