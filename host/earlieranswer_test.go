@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"testing"
 
 	"coleo.dev"
@@ -47,5 +48,28 @@ func TestAnEarlierPromptGetsItsOwnAnswer(t *testing.T) {
 				t.Errorf("the second run ended with %+v", end)
 			}
 		})
+	}
+}
+
+// ownAnswers is a session that reads answers from the agent CLI's own file, as that of Aider does.
+type ownAnswers struct{ coleo.Session }
+
+func (ownAnswers) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	return coleo.Answer{Text: "to " + r.Text, Source: armrecord.FromRecord}, nil
+}
+
+// Some agent CLIs have no record that Coleo follows, but a file with the answers.
+func TestAnEarlierPromptGetsTheAnswerInTheFile(t *testing.T) {
+	t.Parallel()
+	n := newNotices(t)
+	_, n.session = n.hijack(n.a.record.ID, func(real coleo.Session) coleo.Session { return ownAnswers{real} })
+	n.types("r1", "one")
+	n.state(coleo.Processing)
+	n.types("r2", "two")
+	n.state(coleo.Idle)
+	for run, want := range map[string]string{"r1": "to one", "r2": "to two"} {
+		if end := n.ends(n.a.record.ID)[run]; end.Answer != want || !end.Whole {
+			t.Errorf("the run %s ended with %+v, want the answer %q", run, end, want)
+		}
 	}
 }

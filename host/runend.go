@@ -22,7 +22,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
 	end, cost := a.endOf(ctx, s, *run, reading)
-	asks, earlier := a.hasOpenSuspension(ctx), a.earlierAnswers(ctx, run.ID)
+	asks, earlier := a.hasOpenSuspension(ctx), a.earlierAnswers(ctx, s, run.ID)
 	done := false
 	err := a.changeAndCount(ctx, cost, func(r *store.ArmRecord) []coleo.Event {
 		shown := armrecord.ShownWork(*r, run.ID, end, noModel) // must come before armrecord.EndRuns, which changes the trace
@@ -114,8 +114,8 @@ func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *col
 
 // earlierAnswers returns the answers of the open runs before `run`. The key is the id of the run.
 // The answers come from the agent CLI's record. The answer of a run is its last text, if no tool
-// call follows this text.
-func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.AssistantText {
+// call follows this text. If the arm's log contains no work of a run, the session reads the answer.
+func (a *arm) earlierAnswers(ctx context.Context, s coleo.Session, run string) map[string]coleo.AssistantText {
 	answers := map[string]coleo.AssistantText{}
 	for _, c := range armrecord.OpenRuns(a.recordNow()) {
 		if c.ID == run {
@@ -125,6 +125,11 @@ func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.A
 			coleo.EventAssistantText, coleo.EventToolStart, coleo.EventToolEnd)
 		if err != nil {
 			a.host.Log.Error("look for the answer of a run", "arm", a.name(), "error", err)
+		}
+		if err == nil && !found && !c.Compact {
+			if own, err := s.Answer(ctx, c); err == nil && own.Text != "" && own.Source == armrecord.FromRecord {
+				answers[c.ID] = coleo.AssistantText{Block: coleo.Block{Text: own.Text, Done: true}}
+			}
 		}
 		if err != nil || !found || c.Compact || e.Kind != coleo.EventAssistantText {
 			continue

@@ -323,7 +323,7 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	var earlier map[string]coleo.AssistantText
 	if found {
 		end, cost = a.endOf(ctx, s, over, reading)
-		earlier = a.earlierAnswers(ctx, over.ID)
+		earlier = a.earlierAnswers(ctx, s, over.ID)
 	}
 	err := a.changeAndCount(ctx, cost, func(r *store.ArmRecord) []coleo.Event {
 		var events []coleo.Event

@@ -1,8 +1,10 @@
 package codex
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,9 +12,8 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// An interrupt can stop a prompt before Codex begins its turn. The answer of the turn before must not count as its
-// answer.
-func TestAnAnswerIsNotOlderThanItsPrompt(t *testing.T) {
+// A prompt's run can end after the next turn has begun, and an interrupt can stop a prompt before Codex begins its turn.
+func TestAnAnswerIsTheAnswerToItsPrompt(t *testing.T) {
 	t.Parallel()
 	const id = "01a00000-0000-7000-8000-000000000000"
 	f := terminal.Facts{Home: t.TempDir(), Conversation: id}
@@ -20,17 +21,25 @@ func TestAnAnswerIsNotOlderThanItsPrompt(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const lines = `{"timestamp":"2026-11-23T10:00:01.000Z","payload":{"type":"task_started"}}` + "\n" +
-		`{"timestamp":"2026-11-23T10:00:02.000Z","payload":{"type":"task_complete","last_agent_message":"one"}}` + "\n"
+	var lines strings.Builder
+	for second, payload := range []string{`"task_started"`, `"task_complete","last_agent_message":"one"`, `"task_started"`,
+		`"turn_aborted"`, `"task_started"`, `"task_complete","last_agent_message":"three"`} {
+		fmt.Fprintf(&lines, `{"timestamp":"2026-11-23T10:00:0%d.000Z","payload":{"type":%s}}`+"\n", second, payload)
+	}
 	path := filepath.Join(dir, "rollout-2026-11-23T10-00-00-"+id+".jsonl")
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	complete := time.Date(2026, 11, 23, 10, 0, 2, 0, time.UTC)
-	for at, want := range map[time.Time]string{complete.Add(-time.Second): "one", complete.Add(time.Second): ""} {
-		got, err := answer(t.Context(), f, coleo.Receipt{Text: "say one", Time: at})
+	began := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	// The prompt of second 1 was typed into the running turn.
+	for second, want := range map[int]string{0: "one", 1: "one", 2: "", 4: "three", 6: ""} {
+		got, err := answer(t.Context(), f, coleo.Receipt{Text: "say", Time: began.Add(time.Duration(second) * time.Second)})
 		if err != nil || got.Text != want {
-			t.Errorf("the answer to a prompt of %s is %q, %v, want %q", at, got.Text, err, want)
+			t.Errorf("the answer to the prompt of second %d is %q, %v, want %q", second, got.Text, err, want)
 		}
+	}
+	late := coleo.Receipt{Text: "say", Time: began.Add(time.Hour), Origin: coleo.OriginHand}
+	if got, err := answer(t.Context(), f, late); err != nil || got.Text != "three" {
+		t.Errorf("the answer to a prompt that was noticed late is %q, %v", got.Text, err)
 	}
 }

@@ -84,22 +84,24 @@ func sessionStart(line []byte, otherwise time.Time) time.Time {
 	return head.Payload.Time
 }
 
-// answer returns the last message of the newest turn. The text is empty until the turn is complete, and if the turn was
-// complete before the prompt of the receipt.
+// answer returns the last message of the turn of a prompt: the first turn that is complete after the prompt was
+// submitted. The text is empty until then. It is also empty if the turn was interrupted, and another turn has begun.
+// Coleo may have noticed a prompt that it did not send only after its turn, so such a prompt gets the newest message.
 func answer(ctx context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path := rollout(ctx, f)
 	if path == "" {
 		return coleo.Answer{}, nil
 	}
-	last := ""
+	last, begun, isOver := "", 0, false
+	isOurs := r.Origin == ""
 	err := terminal.EachEntry(path, func(e entry) {
-		switch e.Payload.Type {
-		case "task_started":
-			last = ""
-		case "task_complete":
-			if !e.Time.Before(r.Time.Truncate(time.Millisecond)) {
-				last = e.Payload.Last
-			}
+		switch {
+		case isOurs && (isOver || e.Time.Before(r.Time.Truncate(time.Millisecond))):
+		case e.Payload.Type == "task_started":
+			begun++
+			last, isOver = "", begun > 1
+		case e.Payload.Type == "task_complete":
+			last, isOver = e.Payload.Last, true
 		}
 	})
 	return coleo.Answer{Text: last, Source: "transcript"}, err
