@@ -4,7 +4,7 @@
 # make test-short    runs the tests that need no agent CLI, no Node and no network, in about two minutes
 # make check   checks formatting and architecture, and runs vet and the linters
 # make build   builds bin/coleo
-# make safety, conformance, soak, many-turns, faults    the long runs
+# make safety, conformance, soak, many-turns, users, faults    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -28,7 +28,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: many-turns calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: many-turns users calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # With the tag `lean`, coleo embeds the small program of the holder, coleo-hold.bin. Only this target sets
 # the tag, so the embedded program is always from the same build as coleo.
@@ -109,6 +109,15 @@ MANY_TURNS    ?= 100
 many-turns: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(MANY_TURNS_OF) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance \
 	  -many-turns-of $(MANY_TURNS_OF) -many-turns $(MANY_TURNS)
+
+# Lets two random users work on one arm of each agent CLI at the same time, and compares what each command line said
+# with the scripted model's record. 100 command lines of each user take ten minutes.
+USER_STEPS ?= 100
+USER_SEED  ?= 0
+users: build agents
+	$(GO) test -race -c -o bin/coleo.test ./cmd/coleo
+	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=claude-code,codex,gemini,opencode,aider $(CURDIR)/bin/coleo.test \
+	  -test.v -test.timeout 4h -test.parallel 2 -test.run RandomUsers -user-steps $(USER_STEPS) -user-seed $(USER_SEED)
 
 # Runs command lines under strace. The policy preset `read` allows these lines, so they must change
 # nothing. Then compares random lines in real shells with what the parser lists. 100,000 lines of both

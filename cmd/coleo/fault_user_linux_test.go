@@ -19,9 +19,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// These flags set the size of TestRandomUsersLoseNothing.
+// These flags set the size of TestRandomUsersLoseNothing. `make users` makes it larger.
 var (
-	userSteps = flag.Int("user-steps", 25, "command lines of each of the two random users, for each agent CLI")
+	userSteps = flag.Int("user-steps", 10, "command lines of each of the two random users, for each agent CLI")
 	userSeed  = flag.Uint64("user-seed", 0, "seed of the random users; 0 draws one")
 )
 
@@ -37,6 +37,7 @@ func TestRandomUsersLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, a := range userAgents {
 		t.Run(a[0], func(t *testing.T) {
+			t.Parallel()
 			needAgent(t, a[0], a[1])
 			seed := *userSeed
 			if seed == 0 {
