@@ -50,3 +50,21 @@ func TestAPromptIsNotSubmittedTogetherWithOtherText(t *testing.T) {
 		})
 	}
 }
+
+// Coleo can have typed the prompt once when the picture becomes unknown. The error must not say that nothing was typed.
+func TestAnErrorAfterTheTextSaysThatItWasTyped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, strings.Replace(deliverSpec, "[keys]\n", "[keys]\nclear = \"CTRL_U\"\n", 1), 40, 8)
+		st.say(composing("type"))
+		st.awaitState(coleo.Idle)
+		done := st.prompting("do it")
+		st.await("it is typed", func() bool { return strings.Contains(st.typed(), "do it") })
+		st.say(redrawn("", "mine do it"))
+		st.await("the composer is cleared", func() bool { return strings.HasSuffix(st.typed(), clearKey) })
+		st.say("\x1b[2J\x1b[HWaiting for the model")
+		if err := <-done; coleo.ErrorCode(err) != coleo.EUnrecognised || !strings.Contains(err.Error(), typedAlone) {
+			t.Errorf("typed %q, %v", st.typed(), err)
+		}
+	})
+}

@@ -134,8 +134,12 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	if extraCheck != nil {
 		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return extraCheck(r) == nil })
 	}
-	return t.submit(ctx, left, text, extraCheck)
+	receipt, err := t.submit(ctx, left, text, extraCheck)
+	return receipt, withDone(err, typedAlone)
 }
+
+// typedAlone replaces nothingTyped in the error of a prompt that was typed and not submitted.
+const typedAlone = "the prompt was typed and not submitted, and the next prompt clears it"
 
 // typeTries is the largest number of times that Coleo types the same text. Coleo types the text again if the
 // composer shows other text beside it.
@@ -145,8 +149,10 @@ const typeTries = 3
 // text. If other text has appeared meanwhile, for example a key that a person has just pressed, typeAlone
 // begins again. After typeTries attempts, it returns EBusy.
 func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error {
-	for range typeTries {
-		if err := t.emptyComposer(ctx); err != nil {
+	for try := range typeTries {
+		if err := t.emptyComposer(ctx); err != nil && try > 0 {
+			return withDone(err, typedAlone)
+		} else if err != nil {
 			return err
 		}
 		t.turn.own.noteTyping(text)
