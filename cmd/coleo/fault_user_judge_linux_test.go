@@ -24,6 +24,9 @@ func (u *users) settle() {
 		case arm.State == coleo.WaitingApproval && arm.Dialog != nil:
 			u.do("arm", "deny", u.name, "--dialog", string(arm.Dialog.Fingerprint))
 			return false
+		case arm.State == coleo.Initializing && len(u.events(u.name, coleo.EventUnrecognised)) > u.redrawn:
+			u.redraw()
+			return false
 		case arm.Queue != nil && arm.Queue.Paused != "":
 			u.do("arm", "resume", u.name)
 			return false
@@ -38,6 +41,18 @@ func (u *users) settle() {
 	for _, e := range decode[coleo.Queue](u.world, "arm", "queue", u.name).Entries {
 		u.waiting = append(u.waiting, e.ID)
 	}
+}
+
+// redraw does what a person does if no rule knows the screen: it attaches, and makes the agent CLI draw again. On a loaded
+// machine, Aider 0.86.2 can draw its sign of work over its composer after an interrupt, and draws nothing afterwards.
+func (u *users) redraw() {
+	u.t.Helper()
+	u.redrawn = len(u.events(u.name, coleo.EventUnrecognised))
+	c := u.onTerminal(120, 40, "arm", "attach", u.name)
+	until(u.t, "attach shows the screen", func() bool { return c.output() != "" })
+	c.types("\x0c\x1d") // Ctrl-L, and the key that detaches
+	code, text := c.ends()
+	u.t.Logf("no rule knew the screen; attach ended with %d: %q", code, text[max(0, len(text)-200):])
 }
 
 // until is like the function until. If the condition is not met, it also logs the arm and its screen.

@@ -57,6 +57,7 @@ type users struct {
 	*live
 	began   time.Time
 	modes   []string // modes in which the agent CLI does not ask less often
+	redrawn int      // how many reports of unknown screens the test has handled
 	waiting []string // ids of the prompts that are still queued at the end
 
 	mu   sync.Mutex
