@@ -40,7 +40,7 @@ type line struct {
 }
 
 // answer reads the conversation's transcript. It returns the text of the last assistant message
-// between the prompt of the receipt and the next prompt. If no prompt since the receipt has its words, Claude
+// between the prompt of the receipt and the next prompt that Claude Code took later. If no prompt since the receipt has its words, Claude
 // Code may have reworded the prompt, so answer uses the newest prompt since the receipt. The text is empty if
 // there is no such prompt, or no transcript.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
@@ -57,11 +57,13 @@ func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer,
 		case l.Type == "user":
 			// Coleo may have noticed a prompt that it did not send later than Claude Code wrote it.
 			isNewer = !l.Time.Before(r.Time.Truncate(time.Millisecond))
-			isSame = (isNewer || r.Origin != "") && slices.Equal(strings.Fields(text), strings.Fields(r.Text))
+			isPrompt := (isNewer || r.Origin != "") && slices.Equal(strings.Fields(text), strings.Fields(r.Text))
 			newest = ""
-			if isSame {
+			if isPrompt {
 				found, same = true, ""
 			}
+			// Claude Code takes several queued prompts at once. Their answer comes after the last one (2.1.329).
+			isSame = isPrompt || isSame && same == "" && text != interrupted && text != denied
 		case l.Type == "assistant":
 			if isNewer {
 				newest = text

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,5 +86,33 @@ func TestTheTranscriptTellsTheAnswerOfEachPrompt(t *testing.T) {
 	late.Origin = coleo.OriginHand
 	if got, err := answer(t.Context(), f, late); err != nil || got.Text != "next" {
 		t.Errorf("the answer to a prompt that was noticed late is %q, %v", got.Text, err)
+	}
+}
+
+// Claude Code can take several queued prompts at once. The answer then belongs to all of them. A prompt that was
+// interrupted has no answer.
+func TestPromptsThatAreTakenTogetherHaveOneAnswer(t *testing.T) {
+	t.Parallel()
+	f := terminal.Facts{Home: t.TempDir(), Conversation: "c"}
+	dir := filepath.Join(f.Home, ".claude", "projects", "w")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, text := range []string{"zero", interrupted, "one", "two", "= both", "three", "= third"} {
+		kind := "user"
+		if words, ok := strings.CutPrefix(text, "= "); ok {
+			kind, text = "assistant", words
+		}
+		fmt.Fprintf(&lines, `{"type":%q,"timestamp":"2026-11-28T06:00:00Z","message":{"content":[{"type":"text","text":%q}]}}`+
+			"\n", kind, text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "c.jsonl"), []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for prompt, want := range map[string]string{"zero": "", "one": "both", "two": "both", "three": "third"} {
+		if got, err := answer(t.Context(), f, coleo.Receipt{Text: prompt}); err != nil || got.Text != want {
+			t.Errorf("the answer to %q is %q, %v, want %q", prompt, got.Text, err, want)
+		}
 	}
 }
