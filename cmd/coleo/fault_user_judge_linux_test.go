@@ -111,10 +111,11 @@ func (u *users) reportedLost() (texts []string) {
 func (u *users) judgePrompt(s *sent, ends map[string]coleo.RunEnd, reported []string) (fate string) {
 	u.t.Helper()
 	asked := u.modelGot(s.nonce)
-	turns := 0
+	turns, alone := 0, false
 	for _, q := range u.model.Record() {
 		if q.Side == "" && !q.HasToolResult && !q.Aborted && q.Status < 400 && strings.Contains(q.Prompt, s.nonce) {
 			turns++
+			alone = alone || strings.TrimSpace(q.Prompt) == "say "+s.nonce
 		}
 	}
 	said := s.code == 0 || s.delivered != nil && *s.delivered
@@ -125,9 +126,9 @@ func (u *users) judgePrompt(s *sent, ends map[string]coleo.RunEnd, reported []st
 	if asked && strings.Contains(s.message, "nothing was") {
 		u.t.Errorf("%s said %q, and the model was asked %s", s.verb, s.message, s.nonce)
 	}
-	// An agent CLI can take several prompts at once. The scripted model then answers the last one.
+	// An agent CLI can take several prompts at once. Then they have one answer.
 	if s.verb == "prompt" && s.plain && s.code == 0 && slices.Contains(s.args, "--wait") &&
-		(s.answer == "" || turns > 0 && s.answer != s.nonce) {
+		(s.answer == "" || alone && s.answer != s.nonce) {
 		u.t.Errorf("the answer to %s is %q", s.nonce, s.answer)
 	}
 	switch named := slices.ContainsFunc(reported, func(text string) bool {
