@@ -43,8 +43,9 @@ func (u *users) settle() {
 	}
 }
 
-// redraw does what a person does if no rule knows the screen: it attaches, and makes the agent CLI draw again. On a loaded
-// machine, Aider 0.86.2 can draw its sign of work over its composer after an interrupt, and draws nothing afterwards.
+// redraw does what a person does if no rule knows the screen: it attaches, and makes the agent CLI draw again. On a
+// loaded machine, Aider 0.86.2 can draw its sign of work over its composer after an interrupt, and draws nothing
+// afterwards.
 func (u *users) redraw() {
 	u.t.Helper()
 	u.redrawn = len(u.events(u.name, coleo.EventUnrecognised))

@@ -88,7 +88,8 @@ type sent struct {
 func newUsers(l *live, seed uint64) *users {
 	u := &users{live: l, began: time.Now(), r: rand.New(rand.NewPCG(seed, 0))}
 	for _, m := range decode[wire.Modes](l.world, "arm", "mode", l.name).List {
-		if !m.Confirm && (m.Permission == "" || m.Permission == coleo.PermissionAsk || m.Permission == coleo.PermissionPlan) {
+		asks := m.Permission == "" || m.Permission == coleo.PermissionAsk || m.Permission == coleo.PermissionPlan
+		if !m.Confirm && asks {
 			u.modes = append(u.modes, m.ID)
 		}
 	}

@@ -104,8 +104,8 @@ func TestPromptsThatAreTakenTogetherHaveOneAnswer(t *testing.T) {
 		if words, ok := strings.CutPrefix(text, "= "); ok {
 			kind, text = "assistant", words
 		}
-		fmt.Fprintf(&lines, `{"type":%q,"timestamp":"2026-11-28T06:00:00Z","message":{"content":[{"type":"text","text":%q}]}}`+
-			"\n", kind, text)
+		fmt.Fprintf(&lines, `{"type":%q,"timestamp":"2026-11-28T06:00:00Z",`+
+			`"message":{"content":[{"type":"text","text":%q}]}}`+"\n", kind, text)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "c.jsonl"), []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)

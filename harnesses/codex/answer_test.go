@@ -12,7 +12,7 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// A prompt's run can end after the next turn has begun, and an interrupt can stop a prompt before Codex begins its turn.
+// A prompt's run can end after the next turn has begun. An interrupt can stop a prompt before Codex begins its turn.
 func TestAnAnswerIsTheAnswerToItsPrompt(t *testing.T) {
 	t.Parallel()
 	const id = "01a00000-0000-7000-8000-000000000000"
