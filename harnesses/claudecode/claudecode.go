@@ -40,9 +40,9 @@ type line struct {
 }
 
 // answer reads the conversation's transcript. It returns the text of the last assistant message
-// between the prompt of the receipt and the next prompt that Claude Code took later. If no prompt since the receipt has its words, Claude
-// Code may have reworded the prompt, so answer uses the newest prompt since the receipt. The text is empty if
-// there is no such prompt, or no transcript.
+// between the prompt of the receipt and the next prompt that Claude Code took later. If no prompt since
+// the receipt has its words, Claude Code may have reworded the prompt, so answer uses the newest prompt
+// since the receipt. The text is empty if there is no such prompt, or no transcript.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path := transcript(f)
 	if path == "" {
