@@ -73,6 +73,11 @@ If ` + "`[work]`" + ` in a harness.toml does not claim something, the check for 
 
 ` + "`make many-turns`" + ` does the same for each agent CLI, with 100 turns in one conversation. The turns contain
 simultaneous calls, denials, errors and malformed calls. CI runs 12 turns.
+
+` + "`make users`" + ` lets two random users work on one arm of each agent CLI. They give verbs in a random order, do
+not wait for each other, and also kill serve and the host agent. Afterwards, a test compares the exit code and the
+words of each command line with the model's record and with the files. ` + "`make test`" + ` does this with 10
+command lines of each user.
 `
 
 // settingsText is the part of the page about the settings of users.
